@@ -88,6 +88,10 @@ const EXPLAINED: &[(&str, usize)] = &[
     ("crates/flow/src/sharing.rs", 29),
     ("crates/flow/src/solver", 30),
     ("crates/flow/src/solver.rs", 30),
+    ("crates/flow/src/solver/isolated.rs", 30),
+    ("crates/flow/src/solver/read.rs", 30),
+    ("crates/flow/src/solver/rows.rs", 30),
+    ("crates/flow/src/solver/whole.rs", 30),
     ("crates/loggops/src/engineless", 24),
     ("crates/packet/src/hybrid", 29),
     ("crates/packet/src/net", 30),
@@ -95,6 +99,8 @@ const EXPLAINED: &[(&str, usize)] = &[
     ("crates/packet/src/surrogate", 30),
     ("crates/packet/src/transport", 28),
     ("crates/ranks/src/matching.rs", 30),
+    ("crates/ranks/src/operations.rs", 30),
+    ("crates/ranks/src/stuck.rs", 30),
 ];
 
 /// Documentation of one line and two words at most ("Its name."): no more than there is now.

@@ -106,13 +106,13 @@ pub(super) struct Part {
 /// What is kept of each mapping.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// Its number.
+    /// Number of the mapping, from 0.
     number: u32,
-    /// See [`Run::sum_max`].
+    /// As in [`Run::sum_max`].
     sum_max: u64,
     /// Its bandwidth fraction; negative without messages.
     fraction: f64,
-    /// See [`Run::delays`].
+    /// As in [`Run::delays`].
     delays: [u64; 2],
 }
 

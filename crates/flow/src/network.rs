@@ -181,9 +181,9 @@ impl Network {
 /// Two terminals of which one sends to the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// The sender.
+    /// The one that sends.
     pub source: TerminalId,
-    /// The receiver.
+    /// The one that receives.
     pub destination: TerminalId,
     /// Row of their route: what [`Network::pair`] gives.
     pub row: u32,

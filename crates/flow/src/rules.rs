@@ -1,19 +1,31 @@
 //! What a preset says about a flow: factors by size, weight, cap, what the way back takes.
 
-/// A threshold, and the factors on bandwidth and latency of messages that are larger.
-pub type Step = (u64, f64, f64);
+/// Factors of messages that are larger than a threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The threshold in bytes.
+    pub above: u64,
+    /// Factor on the bandwidth of each link.
+    pub bandwidth: f64,
+    /// Factor on the latency of the route.
+    pub latency: f64,
+}
+
+const fn step(above: u64, bandwidth: f64, latency: f64) -> Step {
+    Step { above, bandwidth, latency }
+}
 
 /// Factors of SimGrid's SMPI model, smallest threshold first. Up to the first all factors are 1.
 pub const SMPI: &[Step] = &[
-    (0, 0.812_084, 2.014_67),
-    (257, 0.338_112, 1.953_41),
-    (732, 0.341_987, 1.950_3),
-    (1426, 0.608_902, 1.610_75),
-    (3484, 0.774_93, 1.881_01),
-    (5776, 1.087_39, 2.187_96),
-    (9376, 0.587_29, 2.592_99),
-    (15_424, 0.697_866, 3.488_45),
-    (65_472, 0.940_694, 11.643_6),
+    step(0, 0.812_084, 2.014_67),
+    step(257, 0.338_112, 1.953_41),
+    step(732, 0.341_987, 1.950_3),
+    step(1426, 0.608_902, 1.610_75),
+    step(3484, 0.774_93, 1.881_01),
+    step(5776, 1.087_39, 2.187_96),
+    step(9376, 0.587_29, 2.592_99),
+    step(15_424, 0.697_866, 3.488_45),
+    step(65_472, 0.940_694, 11.643_6),
 ];
 
 /// Rules of sharing.
@@ -55,7 +67,7 @@ impl Rules {
     /// SimGrid's LV08, its default.
     #[must_use]
     pub fn lv08() -> Self {
-        Self { factors: vec![(0, 0.97, 13.01)], scale: 20_537.0, ..Self::cm02() }
+        Self { factors: vec![step(0, 0.97, 13.01)], scale: 20_537.0, ..Self::cm02() }
     }
 
     /// SimGrid's SMPI.
@@ -67,13 +79,13 @@ impl Rules {
     /// Factors on bandwidth and latency for a size.
     #[must_use]
     pub fn factors(&self, bytes: u64) -> (f64, f64) {
-        if let [(0, bandwidth, latency)] = self.factors[..] {
+        if let [Step { above: 0, bandwidth, latency }] = self.factors[..] {
             // A factor without thresholds holds for empty messages as well.
             return (bandwidth, latency);
         }
-        debug_assert!(self.factors.is_sorted_by_key(|s| s.0), "thresholds ascend");
-        let step = self.factors.iter().rev().find(|s| s.0 < bytes);
-        step.map_or((1.0, 1.0), |s| (s.1, s.2))
+        debug_assert!(self.factors.is_sorted_by_key(|s| s.above), "thresholds ascend");
+        let step = self.factors.iter().rev().find(|s| s.above < bytes);
+        step.map_or((1.0, 1.0), |s| (s.bandwidth, s.latency))
     }
 
     /// Weight of a flow whose links have this latency in seconds and these bandwidths.

@@ -50,7 +50,7 @@ struct Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Latent {
     until: FineTime,
-    /// See [`Flow::order`].
+    /// Count of flows begun before it.
     order: u64,
     flow: u32,
 }

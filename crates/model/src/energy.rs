@@ -139,12 +139,15 @@ impl Energy {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let sleep_share = values.real("sleep_share");
+        debug_assert!((0.0..=1.0).contains(&sleep_share), "a sleeping link takes a part of its power");
+        debug_assert!(links.iter().all(|l| l.bit_pj >= 0.0 && l.power_w >= 0.0), "links give no energy");
         Ok(Self {
             links,
             router_w: values.real("router"),
             nic_w: values.real("nic"),
             sleep_after: values.time("sleep_after"),
-            sleep_share: values.real("sleep_share"),
+            sleep_share,
             wake_time: values.time("wake_time"),
         })
     }

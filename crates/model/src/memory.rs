@@ -16,6 +16,7 @@ impl Prediction {
     pub fn add(&mut self, part: &'static str, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.parts.push((part, bytes));
+        debug_assert!(self.parts.iter().all(|p| p.1 <= self.bytes), "no part is larger than all of it");
         self.parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     }
 }

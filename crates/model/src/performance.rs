@@ -77,7 +77,9 @@ impl Clock {
             speculation: done.speculation.map(|_| together),
             ..done
         });
+        debug_assert!(events >= done.events, "all did no less than one");
         let [cpu_ns, known] = world.sums(all.cpu_s.map_or([0, 0], |s| [(s * 1e9) as u64, 1]));
+        debug_assert!(known <= u64::from(world.ranks()), "every rank reports its time once");
         let wall = all.wall_s.max(1e-9);
         Performance {
             cpu_s: (known == u64::from(world.ranks())).then_some(cpu_ns as f64 / 1e9),
@@ -101,6 +103,7 @@ impl Clock {
         let wall_s = self.begun.elapsed().as_secs_f64();
         let cpu_s = self.cpu.and_then(|before| cpu_time(self.scheduling).map(|now| now - before));
         let time = cpu_s.filter(|&t| threads == 1 && t > 0.0).unwrap_or(wall_s).max(1e-9);
+        debug_assert!(time > 0.0, "rates are of some time");
         Performance {
             wall_s,
             cpu_s,

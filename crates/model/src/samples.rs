@@ -86,6 +86,7 @@ pub fn try_traffic(
     (ranks, message, bandwidth): (u32, u64, Bandwidth),
     seed: u64,
 ) -> Built<Work> {
+    debug_assert!(ranks > 0, "a job has a rank");
     let entry = find(WORKLOADS, name).expect("a registered workload");
     let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");
     let choice = ArrivalChoice { entry: arrivals, values: values(arrivals, &[]), load, bandwidth };

@@ -213,6 +213,7 @@ impl Machine {
         ranks: u32,
         limits: &Limits,
     ) -> Result<Self, String> {
+        debug_assert!(params.ranks_per_node > 0, "a node has a rank");
         let nodes = ranks.div_ceil(params.ranks_per_node);
         if nodes > net.terminals() {
             let (have, per) = (net.terminals(), params.ranks_per_node);
@@ -293,6 +294,7 @@ impl Machine {
     }
 
     fn at(&mut self, time: Ps, due: Due) {
+        debug_assert!(time >= self.now, "nothing becomes due in the past");
         self.counter += 1;
         self.due.push(Reverse(Item { time, age: self.counter, due }));
     }
@@ -309,6 +311,7 @@ impl Machine {
 
     /// Lets time pass if nothing happens before `until`.
     pub fn skip_to(&mut self, until: Ps) -> bool {
+        debug_assert!(until >= self.now, "time does not go back");
         let idle = self.happened.is_empty()
             && self.due.peek().is_none_or(|d| d.0.time > until)
             && self.net.next().is_none_or(|n| n > until)
@@ -345,6 +348,7 @@ impl Machine {
             && let Err(place) = ids.binary_search(&(pid, rank))
         {
             ids.insert(place, (pid, rank));
+            debug_assert!(ids.is_sorted(), "processes are found by bisection");
         }
         Ok(opened)
     }
@@ -395,6 +399,7 @@ impl Machine {
             return pair;
         }
         let new = self.order.len() as u32;
+        debug_assert_eq!(self.order.len(), self.pairs.len(), "every pair has an order");
         let pair = *self.pairs.entry((from, to)).or_insert(new);
         if pair == new {
             self.order.push((0, 0));
@@ -428,6 +433,7 @@ impl Machine {
                 self.arrived = arrived;
                 continue;
             }
+            debug_assert!(time >= self.now, "what is due is not past");
             self.now = self.now.max(time);
             if let Some(Reverse(Item { due, .. })) = self.due.pop() {
                 match due {
@@ -473,6 +479,7 @@ impl Machine {
     }
 
     fn control(&mut self, node: TerminalId) {
+        debug_assert!(!self.nics[node].controls.is_empty(), "each crossing of the bus brings something");
         let Some(control) = self.nics[node].controls.pop_front() else { return };
         let rank = match control {
             Control::Event { rank, ni, queue, event } => {
@@ -489,11 +496,13 @@ impl Machine {
 
     /// A place in the order of a pair is over: the flight with the next may enter, if it is there.
     fn pass_on(&mut self, pair: u32, mut order: u64) {
+        debug_assert_eq!(self.order[pair as usize].1, order, "turns of a pair are passed on in order");
         order += 1;
         while !self.skipped.is_empty() && self.skipped.remove(&(pair, order)) {
             order += 1;
         }
         self.order[pair as usize].1 = order;
+        debug_assert!(order <= self.order[pair as usize].0, "no more is served than was sent");
         if let Some(next) = self.held.remove(&(pair, order)) {
             self.at(self.now, Due::Admit(next));
         }
@@ -504,6 +513,7 @@ impl Machine {
         flight.serial = self.counter;
         if let Some(place) = self.free.pop() {
             let old = std::mem::replace(&mut self.flights[place as usize], flight);
+            debug_assert!(old.over && old.copies == 0, "a place is free when its flight is over");
             self.spare.get_or_insert(old.message);
             return place;
         }

@@ -350,6 +350,7 @@ pub struct Params {
 
 /// Picoseconds of bytes at a bandwidth, rounded.
 fn per_byte(bandwidth: Bandwidth) -> f64 {
+    debug_assert!(bandwidth.bytes_per_s() > 0.0, "a bus carries something");
     1e12 / bandwidth.bytes_per_s()
 }
 
@@ -397,6 +398,7 @@ impl Params {
     /// Time of bytes over the bus.
     #[must_use]
     pub fn bus_time(&self, bytes: u64) -> Ps {
+        debug_assert!(self.bus_per_byte >= 0.0, "bytes take time, and give none");
         if self.bus { self.bus_latency + (bytes as f64 * self.bus_per_byte).round() as Ps } else { 0 }
     }
 

@@ -239,6 +239,8 @@ impl Recorder {
         if self.trailer.ranks[rank.index()].time.is_some() {
             return;
         }
+        let block = self.ranks[rank].bytes.len();
+        debug_assert!(block < BLOCK || self.failure.is_some(), "full blocks are written");
         let old = self.ranks[rank].last.replace(step);
         self.put(rank, old);
         if self.ranks[rank].bytes.len() >= BLOCK {
@@ -259,6 +261,7 @@ impl Recorder {
         if bytes.is_empty() || self.failure.is_some() {
             return;
         }
+        debug_assert!(u32::try_from(bytes.len()).is_ok(), "a block's length has 32 bits");
         self.trailer.ranks[rank.index()].blocks.push(self.at);
         let mut all = Vec::with_capacity(bytes.len() + HEAD as usize);
         all.extend_from_slice(&rank.number().to_le_bytes());
@@ -394,6 +397,7 @@ impl Record {
             let bytes = block(&mut self.from, self.size, rank, at);
             cursor.bytes = bytes.map_err(|why| format!("the block at byte {at}, of rank {rank}, {why}"))?;
         }
+        debug_assert!(cursor.at < cursor.bytes.len(), "a block that is read on has steps left");
         let left = &cursor.bytes[cursor.at..];
         let (step, rest) = postcard::take_from_bytes(left)
             .map_err(|e| format!("a step of rank {rank} cannot be understood: {e}"))?;
@@ -404,6 +408,7 @@ impl Record {
 
 /// A little-endian number of at most eight bytes.
 fn number(bytes: &[u8]) -> u64 {
+    debug_assert!(bytes.len() <= 8, "a number has 64 bits at most");
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }
 

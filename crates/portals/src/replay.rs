@@ -157,6 +157,7 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
     }
     let count = t.ranks.len() as u32;
     let machine = Machine::new(net, params, count, &Limits::default())?;
+    debug_assert_eq!(machine.processes.len(), count as usize, "every rank of the record has a process");
     let memory = Void { faults: t.faults.clone(), start: 0, pieces: Vec::new() };
     let rank = |_| Rank {
         parts: VecDeque::new(),
@@ -224,6 +225,7 @@ impl World {
 
     fn wait(&mut self, rank: RankId, waiting: Waiting, until: Option<Ps>) {
         let r = &mut self.ranks[rank];
+        debug_assert!(r.waiting == Waiting::No, "a rank that waits does not run");
         r.waiting = waiting;
         r.idle_polls |= until.is_none();
         if let Some(until) = until {
@@ -285,6 +287,7 @@ impl World {
 
     /// Takes a step apart.
     fn begin(&mut self, rank: RankId, step: Step) {
+        debug_assert!(self.ranks[rank].ended.is_none(), "a rank that has ended does nothing more");
         let push = |world: &mut Self, part| world.ranks[rank].parts.push_back(part);
         match step {
             Step::Compute(span) => {
@@ -497,6 +500,7 @@ impl World {
         what: &'static str,
         part: impl FnOnce(Looks) -> Part,
     ) -> bool {
+        debug_assert!(looks.until.is_some(), "the look has begun");
         let Looks { timeout, misses, until } = looks;
         let until = until.flatten();
         if found {
@@ -524,6 +528,7 @@ impl World {
     fn barrier(&mut self, rank: RankId, round: Option<u64>) -> bool {
         let all = self.ranks.len() as u32;
         let round = round.unwrap_or_else(|| {
+            debug_assert!(self.barrier.0 < all, "a rank comes to a barrier once");
             self.barrier.0 += 1;
             let round = self.barrier.1;
             if self.barrier.0 == all {

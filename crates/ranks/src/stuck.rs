@@ -190,6 +190,7 @@ impl Standing {
         debug_assert!(apart, "a rank stands in one partition");
         // Partitions hand their ranks over in any order; from here on, a rank's place is found by bisection.
         let (states, ops): (Vec<RankState>, Vec<Vec<Op>>) = self.ranks.into_iter().unzip();
+        // Numbers of what waits ascend, and its operations are in the same order.
         let op = |i: usize, number: u32| {
             let place = states[i].waiting.binary_search(&number).ok()?;
             ops[i].get(place).copied()
@@ -240,6 +241,7 @@ impl Stuck {
                 }
             }
             stuck.unreceived += r.messages.len() as u64;
+            // All are counted and few are kept: the report is read by people.
             let room = MOST - stuck.first_unreceived.len();
             stuck.first_unreceived.extend(r.messages.iter().take(room).map(|left| {
                 let &Left { from, tag, context, bytes } = left;

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 /// A link gets another bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
-    /// When.
+    /// From when on.
     pub at: FineTime,
     /// The link, by the number that [`Sharing::link`] gave it.
     pub link: u32,

@@ -79,6 +79,7 @@ impl Solver {
         debug_assert!(self.sharers[sharer as usize].detached, "others are found by `solve`");
         let row = &self.sharers[sharer as usize];
         let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
+        // Counted as a visit of each, so that the choice between methods sees the same work whether a sharer is on its links or not.
         self.detached.1 += uses.len() as u64 + u64::from(tightest.is_some());
         let row = &mut self.sharers[sharer as usize];
         (row.level, row.state, row.unsupported) = (level, State::Settled, true);

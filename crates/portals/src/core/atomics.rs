@@ -90,6 +90,7 @@ fn complex(datatype: u8) -> bool {
 /// element stay.
 pub fn apply(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], operand: &[u8]) {
     let Ok(bytes) = size(datatype) else { return };
+    debug_assert!(target.len() <= source.len(), "there is an operand for each element");
     for (t, s) in target.chunks_exact_mut(bytes).zip(source.chunks_exact(bytes)) {
         match datatype {
             ty::I8 => one_integer::<i8, 1>(operation, t, s, operand),
@@ -159,6 +160,7 @@ fn one_integer<T: Integer<N>, const N: usize>(
     source: &[u8],
     operand: &[u8],
 ) {
+    debug_assert_eq!(target.len(), N, "an element is as long as its type");
     let (t, s) = (T::get(target), T::get(source));
     let zero = T::default();
     let new = match operation {
@@ -232,6 +234,7 @@ fn set_reals(datatype: u8, bytes: &mut [u8], (a, b): (f64, f64)) {
 }
 
 fn one_float(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], operand: &[u8]) {
+    debug_assert_eq!(target.len(), source.len(), "elements of a type are alike");
     let (t, s) = (reals(datatype, target), reals(datatype, source));
     let new = match operation {
         op::MIN => (t.0.min(s.0), 0.0),
@@ -264,6 +267,7 @@ fn one_float(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], oper
 
 /// The nearest double of an 80-bit number (sign and exponent in bytes 8 and 9, 64 bits of mantissa below).
 fn from_x87(bytes: &[u8]) -> f64 {
+    debug_assert!(bytes.len() >= 10, "the number has 80 bits");
     let mut mantissa = [0; 8];
     mantissa.copy_from_slice(&bytes[..8]);
     let mantissa = u64::from_le_bytes(mantissa);
@@ -283,6 +287,7 @@ fn from_x87(bytes: &[u8]) -> f64 {
 }
 
 fn to_x87(value: f64, bytes: &mut [u8]) {
+    debug_assert!(bytes.len() >= 16, "the number lies in 16 bytes");
     let bits = value.to_bits();
     let sign = ((bits >> 63) as u16) << 15;
     let (exponent, fraction) = (((bits >> 52) & 0x7ff) as i32, bits & ((1 << 52) - 1));

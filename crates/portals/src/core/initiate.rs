@@ -70,6 +70,8 @@ impl Process {
                 return Ok(());
             }
         }
+        debug_assert!(data.len() as u64 <= op.length, "no more is copied than is sent");
+        debug_assert!(op.sends() || op.fetches(), "an operation moves data one way at least");
         let pending = Pending {
             put: op.sends().then(|| place(op.put.0)),
             get: op.fetches().then(|| place(op.get.0)),
@@ -163,6 +165,7 @@ impl Process {
 
     /// Fires what the counts in `out` since `from` have reached. Every entry point that may count calls it last.
     pub(super) fn settle(&mut self, from: usize, memory: &mut dyn Memory) {
+        debug_assert!(from <= self.out.len(), "nothing that was to be done is gone");
         let mut at = from;
         while at < self.out.len() {
             if let Out::Count { ni, counter, .. } = self.out[at] {
@@ -182,6 +185,7 @@ impl Process {
                 return;
             }
             let Some((_, action)) = counter.waiting.pop_front() else { return };
+            debug_assert!(ni.triggered > 0, "what waits was counted");
             ni.triggered -= 1;
             self.act(index, action, memory);
         }
@@ -228,6 +232,8 @@ impl Process {
         if let Some(counter) = ni.counters.at(place) {
             let after = counter.waiting.partition_point(|w| w.0 <= threshold);
             counter.waiting.insert(after, (threshold, action));
+            let ascending = counter.waiting.iter().is_sorted_by_key(|w| w.0);
+            debug_assert!(ascending, "what waits is in the order of thresholds");
         }
         self.fire(index, place, memory);
         Ok(())
@@ -319,6 +325,7 @@ impl Process {
 
     /// An acknowledgement or a reply is there.
     pub(super) fn answered(&mut self, m: &Message, memory: &mut dyn Memory) {
+        debug_assert!(!m.request.is_request(), "a request is no answer");
         self.sent(m.ni, m.pending, Fail::Ok, memory);
         let from = self.out.len();
         let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return };

@@ -97,6 +97,7 @@ impl Process {
     pub(super) fn link(&mut self, index: usize, place: u16) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.at(place).cloned() else { return };
+        debug_assert!(!entry.linked, "an entry joins its list once");
         let used_up = entry.list == List::Priority && self.take_unexpected(index, place, &entry);
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let event = Event {
@@ -177,6 +178,7 @@ impl Process {
         let header = table.unexpected[at];
         if remove {
             table.unexpected.remove(at);
+            debug_assert!(ni.headers > 0, "headers on all lists are counted");
             ni.headers -= 1;
         }
         Some((header, at))
@@ -209,6 +211,7 @@ impl Process {
     fn release_header(&mut self, index: usize, header: &Header) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.at(header.entry) else { return };
+        debug_assert!(entry.headers > 0, "an entry is there as long as headers need it");
         entry.headers = entry.headers.saturating_sub(1);
         if entry.headers == 0 && !entry.linked {
             self.free_entry(index, header.entry);
@@ -219,6 +222,7 @@ impl Process {
     pub(super) fn free_entry(&mut self, index: usize, place: u16) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.remove(place) else { return };
+        debug_assert!(!entry.linked && entry.headers == 0, "nobody needs an entry that is freed");
         let event = Event {
             kind: EventKind::AutoFree,
             user_ptr: entry.user_ptr,

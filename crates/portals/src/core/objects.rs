@@ -22,6 +22,8 @@ pub enum Kind {
 /// Makes a handle.
 #[must_use]
 pub fn handle(kind: Kind, ni: usize, generation: u16, place: u16) -> u32 {
+    debug_assert!(ni < 4, "a process has four interfaces");
+    debug_assert!(generation < 0x800, "a generation has 11 bits");
     (kind as u32) << 29 | (ni as u32) << 27 | u32::from(generation & 0x7ff) << 16 | u32::from(place)
 }
 
@@ -80,9 +82,13 @@ impl<T> Slab<T> {
             (self.slots.len() - 1) as u16
         });
         let slot = &mut self.slots[usize::from(place)];
+        debug_assert!(slot.1.is_none(), "a free place holds nothing");
+        debug_assert!(usize::from(place) < Self::MOST, "handles that end in ones mean none");
         slot.1 = Some(object);
         self.used += 1;
-        Ok((slot.0, place))
+        let generation = slot.0;
+        debug_assert_eq!(self.used + self.free.len(), self.slots.len(), "a place is used or free");
+        Ok((generation, place))
     }
 
     /// The object with this generation and place.
@@ -114,7 +120,9 @@ impl<T> Slab<T> {
         let object = slot.1.take()?;
         slot.0 = (slot.0 + 1) & 0x7ff;
         self.free.push(place);
+        debug_assert!(self.used > 0, "what is taken out was there");
         self.used -= 1;
+        debug_assert_eq!(self.used + self.free.len(), self.slots.len(), "a place is used or free");
         Some(object)
     }
 
@@ -185,6 +193,8 @@ impl Region {
         length: usize,
         mut with: impl FnMut(u64, std::ops::Range<usize>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        let end = offset.saturating_add(length as u64);
+        debug_assert!(length == 0 || end <= self.length, "what is touched lies within the region");
         if self.pieces.is_empty() {
             return if length == 0 { Ok(()) } else { with(self.start.wrapping_add(offset), 0..length) };
         }
@@ -202,6 +212,7 @@ impl Region {
             done += take;
             skip = 0;
         }
+        debug_assert_eq!(done, length, "pieces are as long as the region");
         Ok(())
     }
 
@@ -349,6 +360,7 @@ impl Queue {
     /// The oldest event that may be lost makes room. The one behind it says so, or else the next that comes.
     fn overwrite(&mut self) {
         let oldest = self.events.iter().position(|(event, _)| event.kind != EventKind::PtDisabled);
+        debug_assert!(oldest.is_some(), "a full queue has events that may be lost");
         if let Some(at) = oldest {
             self.events.remove(at);
             match self.events.get_mut(at) {
@@ -361,6 +373,7 @@ impl Queue {
     /// The oldest event, and whether some before it were lost.
     pub fn pop(&mut self) -> Option<(Event, bool)> {
         let event = self.events.pop_front()?;
+        debug_assert!(self.disabled <= self.events.len() + 1, "they are among its events");
         self.disabled -= usize::from(event.0.kind == EventKind::PtDisabled);
         Some(event)
     }

@@ -79,6 +79,7 @@ impl Process {
 
     /// An open interface.
     pub(super) fn open(&mut self, index: usize) -> Answer<&mut Ni> {
+        debug_assert!(index < 4, "a process has four interfaces");
         if self.started == 0 {
             return Err(Code::NoInit);
         }
@@ -135,8 +136,10 @@ impl Process {
             own if pid != PID_ANY && pid != own => return Err(Code::PidInUse),
             _ => {}
         }
+        debug_assert_ne!(self.id.pid, PID_ANY, "a process with an interface has a number");
         let name = handle(Kind::Ni, index, 0, 0);
         if let Some(open) = &mut self.nis[index] {
+            debug_assert!(open.references > 0, "an open interface is referred to");
             open.references += 1;
             return Ok((name, open.limits));
         }
@@ -174,6 +177,7 @@ impl Process {
     /// As the interface says.
     pub fn ni_fini(&mut self, ni: u32) -> Answer {
         let (index, open) = self.interface(ni)?;
+        debug_assert!(open.references > 0, "an open interface is referred to");
         open.references -= 1;
         if open.references == 0 {
             self.nis[index] = None;
@@ -233,6 +237,7 @@ impl Process {
         if ni.map.is_some() {
             return Err(Code::Ignored);
         }
+        debug_assert_eq!(ni.rank, RANK_ANY, "there is no rank without a map");
         ni.rank = map.iter().position(|&p| p == own).map_or(RANK_ANY, |rank| rank as u32);
         ni.map = Some(map);
         Ok(())
@@ -324,6 +329,7 @@ impl Process {
         if ni.tables.len() <= place as usize {
             ni.tables.resize_with(place as usize + 1, || None);
         }
+        debug_assert!(place <= most, "the table is no longer than was granted");
         let enabled = options & pt::ALLOC_DISABLED == 0;
         ni.tables[place as usize] = Some(Table { options, eq, enabled, ..Table::default() });
         Ok(place)
@@ -452,7 +458,11 @@ impl Process {
     pub fn ct_free(&mut self, ct: u32) -> Answer {
         self.ct_cancel(ct)?;
         let Named { ni: index, place, .. } = self.named(ct, Kind::Ct)?;
-        self.open(index)?.counters.remove(place);
+        let counter = self.open(index)?.counters.remove(place);
+        debug_assert!(
+            counter.is_some_and(|c| c.waiting.is_empty()),
+            "nothing waits for a counter that is gone"
+        );
         Ok(())
     }
 
@@ -464,6 +474,7 @@ impl Process {
         let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         let ni = self.open(index)?;
         let waiting = std::mem::take(&mut ni.counters.get(generation, place)?.waiting);
+        debug_assert!(ni.triggered >= waiting.len(), "what waits was counted");
         ni.triggered -= waiting.len();
         for (_, action) in waiting {
             if let Action::Link(entry) = action {

@@ -94,6 +94,7 @@ impl Process {
         if table.options & pt::FLOWCTRL == 0 {
             return Fail::Dropped;
         }
+        debug_assert!(table.enabled, "a disabled entry looks at no message");
         table.enabled = false;
         let eq = table.eq;
         let event =
@@ -114,6 +115,8 @@ impl Process {
     ) -> (Message, bool) {
         let Found { place, entry, offset, mlength } = found;
         let (offset, mlength) = (*offset, *mlength);
+        debug_assert!(entry.linked, "messages find entries that are on a list");
+        debug_assert!(mlength <= m.length, "no more is moved than was asked for");
         let mut answer =
             Message { length: mlength, remote_offset: offset, list: entry.list, ..Message::default() };
         let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
@@ -169,6 +172,7 @@ impl Process {
         let mut over = entry.options & me::USE_ONCE != 0;
         if entry.options & me::MANAGE_LOCAL != 0 {
             entry.local_offset += found.mlength;
+            debug_assert!(entry.local_offset <= entry.region.length, "a local offset stays in the region");
             over |= entry.min_free > 0 && entry.region.length - entry.local_offset < entry.min_free;
         }
         if !over {
@@ -248,6 +252,7 @@ fn touch(
     answer: &mut Message,
     memory: &mut dyn Memory,
 ) -> Result<(), super::types::Fault> {
+    debug_assert!(length as u64 <= m.length, "no more is touched than was asked for");
     let region = &entry.region;
     match m.request {
         Request::Get => {

@@ -29,11 +29,11 @@ pub(super) enum Due {
 /// Something that is due. They are in the order of time, then of age: the fields' order is that of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Item {
-    /// When.
+    /// When it happens.
     pub time: Ps,
     /// How many were set before.
     pub age: u64,
-    /// What.
+    /// What happens then.
     pub due: Due,
 }
 
@@ -72,6 +72,9 @@ impl Agenda {
 
     /// Takes it.
     pub(super) fn pop(&mut self) -> Option<Reverse<Item>> {
-        if self.rings() { self.timers.pop() } else { self.near.pop() }
+        let item = if self.rings() { self.timers.pop() } else { self.near.pop() };
+        let first = item.is_none_or(|item| self.peek().is_none_or(|next| item.0 < next.0));
+        debug_assert!(first, "what is due comes in its order");
+        item
     }
 }

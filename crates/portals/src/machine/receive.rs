@@ -14,7 +14,8 @@ impl Machine {
     /// A message has crossed the network, or is lost at its end.
     pub(super) fn arrive(&mut self, flight: u32, memory: &mut dyn Memory) {
         let answers = self.answers(flight);
-        let &Flight { ends, holds_engine, reliable, .. } = &self.flights[flight as usize];
+        let &Flight { ends, holds_engine, reliable, copies, .. } = &self.flights[flight as usize];
+        debug_assert!(copies > 0, "what arrives was on the network");
         if holds_engine {
             self.engine_free(ends.0, answers);
         }
@@ -39,6 +40,7 @@ impl Machine {
             }
         }
         let (f, now) = (&self.flights[flight as usize], self.now);
+        debug_assert!(f.launched <= now, "a message arrives after it was sent");
         if f.cut {
             return true;
         }
@@ -92,6 +94,7 @@ impl Machine {
         }
         let (answers, engines) = (self.answers(flight), self.of(node).rx_engines);
         let rx = &mut self.nics[node].rx[usize::from(answers)];
+        debug_assert!(rx.1 <= engines, "no more engines are busy than there are");
         if rx.1 < engines {
             rx.1 += 1;
             self.at(self.now + time, Due::Received(flight));
@@ -108,6 +111,7 @@ impl Machine {
             let time = receiving(self.of(node), &self.flights[next as usize].message);
             self.at(self.now + time, Due::Received(next));
         } else {
+            debug_assert!(rx.1 > 0, "the engine was busy");
             rx.1 -= 1;
         }
         self.serve(flight, memory);
@@ -116,6 +120,8 @@ impl Machine {
     /// The target, or the initiator of what is answered, takes a message.
     pub(super) fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
+        debug_assert!(f.served, "a message is served in its turn");
+        debug_assert!(f.copies > 0, "a message that is served has arrived");
         let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
         let unacknowledged = !reliable && f.message.request.is_request();
         if answers != NONE && self.flights[answers as usize].serial == answered {

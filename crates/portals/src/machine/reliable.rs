@@ -13,6 +13,7 @@ use base::index::TerminalId;
 impl Machine {
     /// A message arrived a second time: its acknowledgement may have been lost.
     pub(super) fn again(&mut self, flight: u32) {
+        debug_assert!(self.flights[flight as usize].copies > 0, "what arrives was on the network");
         self.flights[flight as usize].copies -= 1;
         if self.flights[flight as usize].open {
             self.low_level(flight);
@@ -24,7 +25,8 @@ impl Machine {
     pub(super) fn low_level(&mut self, flight: u32) {
         // Nobody reads its message: any will do.
         let message = self.spare.take().unwrap_or_default();
-        let &Flight { from, ends, serial, .. } = &self.flights[flight as usize];
+        let &Flight { from, ends, serial, reliable, .. } = &self.flights[flight as usize];
+        debug_assert!(reliable, "others are not acknowledged");
         let ack = Flight::new(message, from, (ends.1, ends.0));
         let ack = self.take(Flight { answers: flight, answered: serial, low_level: true, ..ack });
         // The message must be there when it is acknowledged.
@@ -38,6 +40,7 @@ impl Machine {
         if std::mem::take(&mut f.open) {
             f.over = true;
             let (node, request) = (f.ends.0, f.message.request);
+            debug_assert!(self.nics[node].open > 0, "what is acknowledged was open");
             self.nics[node].open -= 1;
             if request.is_request() && request != Request::Get {
                 self.sent(flight, Fail::Ok, memory);
@@ -55,6 +58,7 @@ impl Machine {
         if f.copies > 0 || (f.open && !f.low_level) {
             return;
         }
+        debug_assert!(f.copies == 0, "no copy of it is under way");
         if f.low_level || f.over || !f.reliable {
             f.message.data = Vec::new();
             f.over = true;
@@ -73,6 +77,8 @@ impl Machine {
             self.nics[node].timers.pop_front();
         }
         let nic = &mut self.nics[node];
+        let last = nic.timers.back();
+        debug_assert!(last.is_none_or(|t| t.deadline <= timer.deadline), "time-outs of a node are alike");
         nic.timers.push_back(timer);
         if !std::mem::replace(&mut nic.armed, true) {
             self.at(timer.deadline, Due::Timeout(node));
@@ -87,6 +93,7 @@ impl Machine {
 
     /// A timer of a node rings.
     pub(super) fn timeout(&mut self, node: TerminalId, memory: &mut dyn Memory) {
+        debug_assert!(self.nics[node].armed, "a timer that rings was set");
         self.nics[node].armed = false;
         while let Some(&timer) = self.nics[node].timers.front() {
             let Timer { deadline, flight, attempt, .. } = timer;
@@ -115,6 +122,7 @@ impl Machine {
     fn give_up(&mut self, flight: u32, memory: &mut dyn Memory) {
         self.counts.given_up += 1;
         let f = &mut self.flights[flight as usize];
+        debug_assert!(f.open, "what was acknowledged is not given up");
         f.open = false;
         f.over = true;
         f.served = true;

@@ -42,6 +42,7 @@ impl Machine {
             reliable,
             ..Flight::new(message, rank, ends)
         });
+        debug_assert!(request || order.is_none(), "answers have no turn");
         let quick = self.of(source).quick_acks && !reliable;
         if quick && self.flights[flight as usize].message.request == Request::Ack {
             let at = self.now + self.of(source).ack_time;
@@ -89,6 +90,8 @@ impl Machine {
         let f = &self.flights[flight as usize];
         let m = &*f.message;
         let bytes = if f.low_level { 0 } else { m.payload() };
+        debug_assert!(f.copies > 0, "what is sent is a copy that waited");
+        debug_assert!(f.reliable || f.low_level || f.attempts == 1, "only what is reliable is sent again");
         let without = if ni_without_matching(m.ni) { 8 } else { 0 };
         let again = f.attempts > 1 && bytes > p.buffered;
         let volatile = m.md_options & md::VOLATILE != 0 && bytes <= p.pio + without;
@@ -118,7 +121,9 @@ impl Machine {
     }
 
     pub(super) fn engine_free(&mut self, node: TerminalId, answers: bool) {
-        self.nics[node].tx[usize::from(answers)].1 -= 1;
+        let busy = &mut self.nics[node].tx[usize::from(answers)].1;
+        debug_assert!(*busy > 0, "the engine was busy");
+        *busy -= 1;
         self.start(node, answers);
     }
 
@@ -134,6 +139,7 @@ impl Machine {
             Request::Ack => size::ACK,
             _ => m.payload(),
         };
+        debug_assert!(f.attempts > 0, "an engine took it in hand");
         let (ends, small, timeout) = (f.ends, m.payload() <= p.buffered, p.timeout);
         let first = f.attempts == 1 && !f.low_level && m.request.is_request() && m.request != Request::Get;
         self.counts.messages += 1;
@@ -142,6 +148,7 @@ impl Machine {
             let (serial, attempt) = (f.serial, f.attempts);
             self.set_timer(ends.0, Timer { deadline: self.now + timeout, flight, serial, attempt });
         }
+        debug_assert!(self.flights[flight as usize].launched <= self.now, "a message is sent again later");
         self.flights[flight as usize].launched = self.now;
         if first && small {
             self.sent(flight, Fail::Ok, memory);

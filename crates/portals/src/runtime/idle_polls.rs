@@ -24,6 +24,7 @@ impl World {
     pub fn looked(&mut self, call: &'static str) -> bool {
         let done = self.done;
         let looks = &mut self.threads[self.current as usize].looks;
+        debug_assert!(looks.done <= done, "what was done is not undone");
         let number = if looks.done == done { looks.number + 1 } else { 1 };
         *looks = Looks { call, number, done };
         if number >= ENOUGH && number.is_multiple_of(AGAIN) {

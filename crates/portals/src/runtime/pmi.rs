@@ -80,6 +80,7 @@ fn barrier() -> c_int {
     let all = with(|w, _| w.ranks.len()) as u32;
     let round = with(|w, rank| {
         w.record(|r| r.step(rank, Step::Barrier));
+        debug_assert!(w.pmi.here < all, "the last one opens the barrier");
         w.pmi.here += 1;
         let round = w.pmi.round;
         if w.pmi.here == all {

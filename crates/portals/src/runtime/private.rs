@@ -8,6 +8,7 @@ use base::index::RankId;
 #[must_use]
 pub fn name(library: &str, which: usize, rank: RankId) -> String {
     let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    debug_assert!(rank.number() < 1 << 20, "copies of one library differ by their ranks");
     let mut number = (which as u64) << 20 | u64::from(rank);
     let mut name = vec![b'_'; library.len().max(2)];
     name[..2].copy_from_slice(b"./");

@@ -76,6 +76,8 @@ pub fn run(
         }
         Some(())
     });
+    let begun = world::reach(|world| Some(world.threads.len() == world.ranks.len()));
+    debug_assert_eq!(begun, Some(true), "a program begins with a thread for each rank");
     preempt::install(world::poll_memory);
     let outcome = drive(program);
     preempt::stop();

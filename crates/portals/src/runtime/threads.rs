@@ -59,11 +59,11 @@ impl Reason {
 /// A thread that waits at a condition of its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConditionWait {
-    /// The rank.
+    /// Rank of the thread and the condition.
     pub rank: RankId,
     /// Address of the condition.
     pub condition: usize,
-    /// The thread.
+    /// The thread, by its number.
     pub thread: u32,
 }
 

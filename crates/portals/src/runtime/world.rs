@@ -119,6 +119,7 @@ impl World {
             }
             while let Some(thread) = self.ready.pop_front() {
                 let t = &self.threads[thread as usize];
+                debug_assert!(t.waiting == Waiting::No, "what may run does not wait");
                 if t.result.is_none() && self.ranks[t.rank].status == Status::Running {
                     return Some(thread);
                 }
@@ -141,6 +142,7 @@ impl World {
     fn wake(&mut self, thread: u32) {
         let t = &mut self.threads[thread as usize];
         if t.waiting != Waiting::No {
+            debug_assert!(t.result.is_none(), "a thread that is over waits for nothing");
             t.waiting = Waiting::No;
             t.ticket = t.ticket.wrapping_add(1);
             self.ready.push_back(thread);
@@ -182,6 +184,8 @@ impl World {
         };
         self.threads.push(thread);
         let number = (self.threads.len() - 1) as u32;
+        let first = matches!(entry, Entry::Main(_));
+        debug_assert!(!first || number == rank.number(), "the first threads are those of `main`, by rank");
         self.ready.push_back(number);
         number
     }
@@ -189,7 +193,9 @@ impl World {
     /// The thread that runs waits, until a time at most.
     fn wait(&mut self, waiting: Waiting, until: Option<Ps>) {
         let thread = self.current;
+        debug_assert!(until.is_none_or(|u| u >= self.machine.now), "nobody waits for the past");
         let t = &mut self.threads[thread as usize];
+        debug_assert!(t.waiting == Waiting::No, "a thread that waits does not run");
         (t.waiting, t.timed) = (waiting, until.is_some());
         match until {
             Some(until) => {
@@ -202,6 +208,7 @@ impl World {
 
     /// Time that the program computed since it was last resumed, as simulated time.
     fn computed(&mut self, rank: RankId) -> Ps {
+        debug_assert!(self.threads[self.current as usize].rank == rank, "its thread runs");
         let Some(since) = self.since.take() else { return 0 };
         let (p, span) =
             (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
@@ -247,6 +254,7 @@ impl World {
 /// Gives the processor up; returns when the thread is resumed.
 fn suspend() {
     let yielder = with(|w, _| w.threads[w.current as usize].yielder);
+    debug_assert!(!yielder.is_null(), "a thread that runs was resumed");
     // SAFETY: the pointer was set by the coroutine that runs now, which lives as long as it runs.
     unsafe { (*yielder).suspend(()) };
 }
