@@ -5,6 +5,7 @@ use crate::{
     check::Pending,
     effects::Wire,
     net::{Net, Router},
+    pools::ChunkRow,
     rows::{Chunk, Packet},
     state::PacketDomain,
 };
@@ -52,7 +53,7 @@ impl Census {
         let mut census = Self { leaks, ..Self::default() };
         // Rows of packets that may have chunks which arrived, with the chunks that are here.
         let mut rows = BTreeMap::new();
-        let mut under_way = |net: &Net<R>, chunk: u32| {
+        let mut under_way = |net: &Net<R>, chunk: ChunkRow| {
             let chunk = net.chunks.get(chunk);
             *rows.entry(chunk.packet).or_insert(0u32) += 1;
             census.under_way(net.packets.get(chunk.packet), chunk);

@@ -50,9 +50,7 @@ pub struct Books {
 
 /// What adaptive routings read of a port is what holds or wants its buffers.
 fn backlog_fault<R: Router>(net: &Net<R>, u: LocalPort) -> Option<String> {
-    let first = net.vcs_per_port(u);
-    let owned: u32 = (first..first + net.width).map(|v| net.vcs.get(v).occupancy).sum();
-    let (counted, there) = (net.ports.get(u).backlog, owned.saturating_add(R::bufferless(net, u)));
+    let (counted, there) = (net.ports.get(u).backlog, net.occupancy(u).saturating_add(R::bufferless(net, u)));
     (counted != there).then(|| format!("counts a backlog of {counted} chunks, {there} are there"))
 }
 
@@ -83,20 +81,14 @@ impl Books {
         for (u, line) in cx.local.lines.iter() {
             let capacity = cx.net.timings[line.timing as usize].capacity;
             let inner = cx.local.is_routers(u);
-            for vc in 0..cx.net.config.vcs {
-                let occupancy = net.vcs.get(net.vcs_per_port(u) + u32::from(vc)).occupancy;
+            for (vc, v) in net.vcs_of(u) {
+                let occupancy = net.vcs.get(v).occupancy;
                 let capacity = R::bound(net, cx, u, capacity);
                 let room = capacity.checked_sub(occupancy).filter(|_| inner);
-                let fault = room.and_then(|room| R::fault(net, u, ChannelId::new(vc), room));
-                let last = vc + 1 == cx.net.config.vcs;
+                let fault = room.and_then(|room| R::fault(net, u, vc, room));
+                let last = vc.number() + 1 == cx.net.config.vcs;
                 let fault = fault.or_else(|| if last { backlog_fault(net, u) } else { None });
-                found.books.push(Book {
-                    link: line.link,
-                    vc: ChannelId::new(vc),
-                    occupancy,
-                    capacity,
-                    fault,
-                });
+                found.books.push(Book { link: line.link, vc, occupancy, capacity, fault });
             }
         }
         found

@@ -24,6 +24,7 @@ pub mod network;
 pub mod observe;
 pub mod on_demand;
 pub mod places;
+pub mod pools;
 pub mod posted;
 pub mod rails;
 pub mod router;

@@ -1,11 +1,57 @@
 //! Numbers of ports within a partition, and where a chunk comes from: types, so that no router's or chunk's number is taken for a port's.
 
-use base::index::TerminalId;
+use base::index::{ChannelId, TerminalId};
 
 base::numbers! {
     /// An upstream port of a partition, counted within it: routers' outputs in the order of routers, then terminals' outputs. The input beside an
     /// output of a router has the same number. Never leaves the partition: what others see are links.
     LocalPort(u32);
+    /// A virtual channel of a local port, whose numbers say all that there are in a partition.
+    VcRow(u32);
+}
+
+impl VcRow {
+    /// None: of arbiters that served nobody yet.
+    pub const NONE: Self = Self::new(u32::MAX);
+
+    /// The first virtual channel of a port, where each port has `vcs`.
+    #[inline]
+    #[must_use]
+    pub const fn first_of(port: LocalPort, vcs: u8) -> Self {
+        Self::new(port.number() * vcs as u32)
+    }
+
+    /// Virtual channel `vc` of a port, where each port has `vcs`.
+    #[inline]
+    #[must_use]
+    pub fn of(port: LocalPort, vcs: u8, vc: ChannelId) -> Self {
+        debug_assert!(vc.number() < vcs, "a port has so many VCs");
+        // Rows of a port follow each other: with four VCs they share a cache line.
+        Self::first_of(port, vcs).at(vc)
+    }
+
+    /// Virtual channel `vc` of the port whose first one this is.
+    #[inline]
+    #[must_use]
+    pub const fn at(self, vc: ChannelId) -> Self {
+        self.plus(vc.number() as u32)
+    }
+
+    /// The virtual channels of the port whose first one this is, where each port has `vcs`.
+    pub fn each(self, vcs: u8) -> impl DoubleEndedIterator<Item = (ChannelId, Self)> + Clone {
+        ChannelId::first(vcs).map(move |vc| (vc, self.at(vc)))
+    }
+
+    /// Which virtual channel it is of the port whose first one is `first`.
+    #[inline]
+    #[must_use]
+    pub const fn channel(self, first: Self) -> ChannelId {
+        debug_assert!(
+            self.number() >= first.number(),
+            "the first virtual channel of a port has the lowest row"
+        );
+        ChannelId::new((self.number() - first.number()) as u8)
+    }
 }
 
 /// The two terminals of a message.

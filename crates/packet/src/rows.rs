@@ -1,24 +1,20 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
+use crate::pools::{ChunkRow, CreditRow, FlightRow, List, PacketRow, PostRow, RowNumber, pooled};
 use base::{
     index::{ChannelId, TerminalId},
     rate::Clock,
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, Linked, NIL};
 use serde::{Deserialize, Serialize};
 
-macro_rules! linked {
-    ($($row:ty),*) => {$(
-        impl Linked for $row {
-            #[inline]
-            fn next(&self) -> u32 { self.next }
-            #[inline]
-            fn set_next(&mut self, next: u32) { self.next = next; }
-        }
-    )*};
+pooled! {
+    Chunk: ChunkRow;
+    Flight: FlightRow;
+    Packet: PacketRow;
+    Credit: CreditRow;
+    Post: PostRow;
 }
-linked!(Chunk, Flight, Packet, Credit, Post);
 
 /// Upstream end of a directed link: a router's or a terminal's output. `P` is the architecture's part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +27,7 @@ pub struct Port<P> {
     /// When its next pull or tick is due, `NEVER` if none is set.
     pub due: Ps,
     /// Chunks on the link, by arrival: a list of [`Flight`]s.
-    pub flight: Fifo,
+    pub flight: List<FlightRow>,
     /// First credit that was released for a future instant: its release and VC, see [`credit`].
     pub first_credit: u64,
     /// Chunks put on the link so far; wraps.
@@ -57,7 +53,7 @@ impl<P: Default> Default for Port<P> {
             clock: Clock::default(),
             since: 0,
             due: NEVER,
-            flight: Fifo::default(),
+            flight: List::default(),
             first_credit: NO_CREDIT,
             sent: 0,
             backlog: 0,
@@ -106,9 +102,9 @@ pub struct Vc<V> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {
     /// Its packet.
-    pub packet: u32,
+    pub packet: PacketRow,
     /// Next chunk of the same list.
-    pub next: u32,
+    pub next: ChunkRow,
     /// From bit 0: index (11), last of its packet (1), routers visited (8), origin (12).
     bits: u32,
 }
@@ -123,8 +119,8 @@ impl Chunk {
     /// A chunk that has visited no router.
     #[inline]
     #[must_use]
-    pub fn new(packet: u32, index: u16, last: bool) -> Self {
-        Self { packet, next: NIL, bits: u32::from(index) | u32::from(last) << 11 }
+    pub fn new(packet: PacketRow, index: u16, last: bool) -> Self {
+        Self { packet, next: ChunkRow::NIL, bits: u32::from(index) | u32::from(last) << 11 }
     }
 
     /// Place in the packet.
@@ -183,11 +179,11 @@ pub struct Flight {
     /// Arrival at the end of the link.
     pub time: Ps,
     /// The chunk, by its row.
-    pub chunk: u32,
+    pub chunk: ChunkRow,
     /// Its number on the link.
     pub number: u32,
     /// Next on the link.
-    pub next: u32,
+    pub next: FlightRow,
     /// Virtual channel of the link, counted from 0.
     pub vc: ChannelId,
 }
@@ -219,7 +215,7 @@ pub struct Packet {
     /// Time of the last chunk on wires so far, in the same unit.
     pub wire: u32,
     /// Next packet of the same list.
-    pub next: u32,
+    pub next: PacketRow,
     /// How many chunks it is cut into.
     pub chunks: u16,
     /// Chunks of it that the terminal has.
@@ -258,7 +254,7 @@ impl Packet {
         message_packets: 0,
         serialisation: 0,
         wire: 0,
-        next: NIL,
+        next: PacketRow::NIL,
         chunks: 0,
         delivered: 0,
         here: 0,
@@ -275,7 +271,7 @@ pub struct Credit {
     /// Release and VC, see [`credit`].
     pub code: u64,
     /// Next credit of the port.
-    pub next: u32,
+    pub next: CreditRow,
 }
 
 /// A message that a workload posted in answer to another (closed loop).
@@ -288,7 +284,7 @@ pub struct Post {
     /// Number of the terminal that it is for.
     pub destination: TerminalId,
     /// Next post of the terminal.
-    pub next: u32,
+    pub next: PostRow,
 }
 
 impl Post {
@@ -340,9 +336,9 @@ pub struct Terminal {
     /// Index of the message after it in the job's traffic.
     pub index: u64,
     /// Posted messages.
-    pub posts: Fifo,
+    pub posts: List<PostRow>,
     /// Packets handed over, the first one perhaps partly sent.
-    pub queue: Fifo,
+    pub queue: List<PacketRow>,
     /// Chunks of the first packet that were sent.
     pub sent: u16,
     /// Chunks handed over and not sent.

@@ -17,7 +17,6 @@ use engine::{
     agenda::Agenda,
     director::{Director, Network as Clock},
     domain::Effects,
-    state::NIL,
 };
 use serde::{Deserialize, Serialize};
 
@@ -253,13 +252,11 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         let port = state.net.ports.get(u);
         sample.sent += u64::from(port.sent);
         if cx.local.is_routers(u) {
-            let first = state.net.vcs_per_port(u);
-            let held: u32 =
-                (0..u32::from(cx.net.config.vcs)).map(|v| state.net.vcs.get(first + v).occupancy).sum();
+            let held = state.net.occupancy(u);
             sample.occupied += u64::from(held);
             sample.queued += u64::from(port.backlog - held);
             let out = matches!(line.end, End::Terminal { .. });
-            sample.leaving |= out && (R::waits(&state.net, u) || port.flight.head != NIL);
+            sample.leaving |= out && (R::waits(&state.net, u) || !port.flight.is_empty());
         }
         if more.per_port && port.backlog > 0 {
             sample.ports.push((line.link, port.backlog));
@@ -273,7 +270,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
     sample.busy |= domain.host.is_busy();
     for (i, &terminal) in cx.local.terminals.iter().enumerate() {
         let row = state.terminals.get(i as u32);
-        let posted = if row.posts.head == NIL { NEVER } else { state.posts.get(row.posts.head).time };
+        let posted = if row.posts.is_empty() { NEVER } else { state.posts.get(row.posts.head).time };
         let upcoming = if row.elsewhere { NEVER } else { row.upcoming };
         let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
         sample.messages += u64::from(row.messages);

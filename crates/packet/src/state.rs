@@ -14,12 +14,13 @@ use super::{
     posted::Posted,
     rows::{Cutting, Post, Terminal},
     surrogate::{Mode, Surrogate},
-    transport::{AckNews, MessageWith, Transport, Word},
+    transport::{AckNews, MessageWith, TimerRow, Transport, Word},
 };
 use crate::hybrid::queues::SLOWNESS;
 use crate::{
     local::Local,
     places::{Ends, LocalPort},
+    pools::{List, Rows},
 };
 use base::{
     index::TerminalId,
@@ -27,7 +28,7 @@ use base::{
 };
 use engine::{
     domain::{Domain, Effects, Lane},
-    state::{Fifo, Journal, NIL, Pool, Table, map::Map},
+    state::{Journal, Table, map::Map},
 };
 use ranks::{hosted::Hosted, programs::Programs};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub struct State<R: Router> {
     /// Terminals.
     pub terminals: Table<Terminal, R::Mode>,
     /// Posted messages.
-    pub posts: Pool<Post, R::Mode>,
+    pub posts: Rows<Post, R::Mode>,
     /// Packets still missing of messages with several, by source and message number.
     pub open: Map<u32, R::Mode>,
     /// Messages delivered by destination and source terminal (workloads that answer only).
@@ -84,8 +85,8 @@ impl<R: Router> PacketDomain<R> {
             upcoming_bytes: 0,
             elsewhere: false,
             index: 0,
-            posts: Fifo::default(),
-            queue: Fifo::default(),
+            posts: List::default(),
+            queue: List::default(),
             sent: 0,
             queued: 0,
             packets: 0,
@@ -99,7 +100,7 @@ impl<R: Router> PacketDomain<R> {
             transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
             net: Net::new(&net, &local),
             terminals: Table::new(local.terminals.len(), terminal),
-            posts: Pool::default(),
+            posts: Rows::default(),
             open: Map::default(),
             received: Map::default(),
         };
@@ -153,7 +154,7 @@ impl<R: Router> Domain for PacketDomain<R> {
             _ if !Net::<R>::FULL => unreachable!("features that a plain run lacks set no alarms"),
             Alarm::Bypass(terminal) => state.bypass_alarm(cx, terminal, fx),
             Alarm::Offer(terminal) => state.offer_alarm(cx, terminal, fx),
-            Alarm::Timer(timer) => state.timer_ends(cx, timer, fx),
+            Alarm::Timer(timer) => state.timer_ends(cx, TimerRow::new(timer), fx),
         }
         state.take_up_network(cx, fx);
     }
@@ -211,7 +212,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         let s = &mut self.state;
         s.net.visit_journals(visit);
         visit(&mut s.terminals);
-        visit(&mut s.posts);
+        visit(s.posts.journal());
         s.posted.visit_journals(visit);
         s.surrogate.visit_journals(visit);
         s.transport.visit_journals(visit);
@@ -288,7 +289,7 @@ impl<R: Router> State<R> {
         if cx.local.is_routers(u) {
             return self.net.set_due(cx, u, fx);
         }
-        let waits = self.net.ports.get(u).flight.head == NIL;
+        let waits = self.net.ports.get(u).flight.is_empty();
         let start = if waits { self.next_start(cx, u) } else { NEVER };
         self.net.plan(cx, u, |_| start, fx);
     }

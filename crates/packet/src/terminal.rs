@@ -10,12 +10,14 @@ use super::{
     state::State,
     surrogate::Mode,
 };
-use crate::places::{Ends, LocalPort};
+use crate::{
+    places::{Ends, LocalPort},
+    pools::{PostRow, RowNumber},
+};
 use base::{
     index::{ChannelId, TerminalId},
     time::{NEVER, Ps},
 };
-use engine::state::NIL;
 use workload::registry::Work;
 
 /// Most messages that a terminal reads at a time in search of one of its own.
@@ -82,7 +84,7 @@ impl<R: Router> State<R> {
         let created = if row.cutting.active {
             row.cutting.created
         } else {
-            let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+            let posted = if row.posts.is_empty() { NEVER } else { self.posts.get(row.posts.head).time };
             if row.elsewhere && row.upcoming < posted {
                 return row.upcoming.saturating_sub(phase.offset);
             }
@@ -127,7 +129,7 @@ impl<R: Router> State<R> {
     pub(super) fn next_start(&self, cx: &Static, u: LocalPort) -> Ps {
         let i = cx.local.terminal_of(u);
         let queue = self.terminals.get(i).queue;
-        let created = if queue.head == NIL {
+        let created = if queue.is_empty() {
             self.next_handover(cx, i)
         } else {
             self.net.packets.get(queue.head).created
@@ -140,7 +142,7 @@ impl<R: Router> State<R> {
         let i = cx.local.terminal_of(u);
         loop {
             let queue = self.terminals.get(i).queue;
-            let start = if queue.head == NIL {
+            let start = if queue.is_empty() {
                 NEVER
             } else {
                 self.start_of(cx, u, self.net.packets.get(queue.head).created)
@@ -160,7 +162,7 @@ impl<R: Router> State<R> {
     /// Takes the next message in hand: a posted one, or the one read ahead. False if that is another rail's.
     pub(super) fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
         let row = *self.terminals.get(i);
-        let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+        let posted = if row.posts.is_empty() { NEVER } else { self.posts.get(row.posts.head).time };
         let mut reply = 0;
         let (created, destination, bytes) = if posted <= row.upcoming {
             let post = *self.posts.get(row.posts.head);
@@ -423,7 +425,7 @@ impl<R: Router> State<R> {
         if fidelity {
             self.catch_up_terminal(cx, u, fx.now(), fx);
         }
-        let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: NIL });
+        let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: PostRow::NIL });
         self.terminals.edit(i).posts.push(&mut self.posts, post);
         if Net::<R>::is_lossy(cx) {
             self.offer(cx, i, fx);

@@ -8,7 +8,7 @@ use super::{
     state::PacketDomain,
 };
 use base::{
-    index::{ChannelId, TerminalId},
+    index::TerminalId,
     time::{Ps, display},
 };
 use fabric::graph::Peer;
@@ -84,10 +84,10 @@ impl Waits {
             });
         }
         for (u, line) in cx.local.lines.iter() {
-            for vc in 0..cx.net.config.vcs {
-                let row = state.net.vcs.get(state.net.vcs_per_port(u) + u32::from(vc));
+            for (vc, v) in state.net.vcs_of(u) {
+                let row = state.net.vcs.get(v);
                 if row.occupancy > 0 {
-                    found.occupancy.insert((line.link, ChannelId::new(vc)), row.occupancy);
+                    found.occupancy.insert((line.link, vc), row.occupancy);
                 }
             }
         }

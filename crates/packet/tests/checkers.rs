@@ -15,7 +15,7 @@ use packet::{
     ledger::Ledger,
     net::Router,
     network::Network,
-    places::LocalPort,
+    places::{LocalPort, VcRow},
     rows::{NO_CREDIT, Packet},
     samples,
     state::{PacketDomain, Record},
@@ -54,11 +54,13 @@ fn credits<R: Router>(run: &Executor<PacketDomain<R>, Vec<Record>>) -> Result<()
 }
 
 /// First (port, VC row) of the first partition that `wanted` accepts.
-fn find(run: &Run, wanted: impl Fn(&PacketDomain<WindowRouter>, LocalPort, u32) -> bool) -> (LocalPort, u32) {
+fn find(
+    run: &Run,
+    wanted: impl Fn(&PacketDomain<WindowRouter>, LocalPort, VcRow) -> bool,
+) -> (LocalPort, VcRow) {
     let domain = &run.partitions[0].domain;
-    let vcs = u32::from(domain.cx.net.config.vcs);
     let ports = domain.cx.local.ports_of_routers();
-    let all = ports.flat_map(|u| (0..vcs).map(move |vc| (u, u.number() * vcs + vc)));
+    let all = ports.flat_map(|u| domain.state.net.vcs_of(u).map(move |(_, v)| (u, v)));
     all.into_iter().find(|&(u, v)| wanted(domain, u, v)).expect("a saturated network has one")
 }
 

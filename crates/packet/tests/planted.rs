@@ -4,16 +4,14 @@
 
 use crate::checkers::books_and_packets;
 use base::index::{ChannelId, TerminalId};
-use engine::{
-    executor::{Executor, Options},
-    state::{Fifo, NIL},
-};
+use engine::executor::{Executor, Options};
 use packet::{
     Setup,
     effects::Record,
     net::Router,
     network::Network,
-    places::LocalPort,
+    places::{LocalPort, VcRow},
+    pools::{ChunkRow, CreditRow, List, RowNumber},
     router::{
         input_queued::InputQueued, output_queued::OutputQueued, pipelined::Pipelined, registry::named,
         window::WindowRouter,
@@ -53,7 +51,7 @@ fn busy<R: Router>(domain: &PacketDomain<R>, n: usize) -> LocalPort {
 }
 
 /// The first chunk on a link, and its row.
-fn chunk<R: Router>(domain: &PacketDomain<R>) -> (u32, Chunk) {
+fn chunk<R: Router>(domain: &PacketDomain<R>) -> (ChunkRow, Chunk) {
     let net = &domain.state.net;
     let first = net.ports.get(busy(domain, 1)).flight.head;
     let c = net.flights.get(first).chunk;
@@ -73,11 +71,8 @@ fn owed<R: Router>(domain: &PacketDomain<R>) -> LocalPort {
 }
 
 /// Row of a virtual channel that holds something.
-fn held<R: Router>(domain: &PacketDomain<R>) -> (LocalPort, u32) {
-    let of = |s: &State<R>, u| {
-        let first = s.net.vcs_per_port(u);
-        (first..first + s.net.width).find(|&v| s.net.vcs.get(v).occupancy > 0)
-    };
+fn held<R: Router>(domain: &PacketDomain<R>) -> (LocalPort, VcRow) {
+    let of = |s: &State<R>, u| s.net.vcs_of(u).map(|(_, v)| v).find(|&v| s.net.vcs.get(v).occupancy > 0);
     let u = port(domain, |s, u| of(s, u).is_some());
     (u, of(&domain.state, u).expect("it holds something"))
 }
@@ -106,7 +101,7 @@ fn on_links<R: Router>() -> Vec<Fault<R>> {
         }),
         ("all that is on a link is lost", |d| {
             let u = busy(d, 1);
-            d.state.net.ports.edit(u).flight = Fifo::default();
+            d.state.net.ports.edit(u).flight = List::default();
         }),
         ("a chunk arrives twice", |d| {
             let u = busy(d, 1);
@@ -122,7 +117,7 @@ fn on_links<R: Router>() -> Vec<Fault<R>> {
             let u = busy(d, 1);
             let first = d.state.net.ports.get(u).flight.head;
             let vc = d.state.net.flights.get(first).vc;
-            d.state.net.flights.edit(first).vc = ChannelId::new((vc.number() + 1) % d.state.net.width as u8);
+            d.state.net.flights.edit(first).vc = ChannelId::new((vc.number() + 1) % d.state.net.width);
         }),
         ("two links swap what is on them", |d| {
             let u = busy(d, 2);
@@ -143,13 +138,13 @@ fn in_credits<R: Router>() -> Vec<Fault<R>> {
         ("a credit is another channel's", |d| {
             let u = owed(d);
             let code = d.state.net.ports.get(u).first_credit;
-            let vc = ((code & 15) as u32 + 1) % d.state.net.width;
-            d.state.net.ports.edit(u).first_credit = credit(code >> 4, ChannelId::new(vc as u8));
+            let vc = ((code & 15) as u8 + 1) % d.state.net.width;
+            d.state.net.ports.edit(u).first_credit = credit(code >> 4, ChannelId::new(vc));
         }),
         ("a credit is returned twice", |d| {
             let u = owed(d);
             let (code, more) = (d.state.net.ports.get(u).first_credit, *d.state.net.more_credits.get(u));
-            let again = d.state.net.credits.take(packet::rows::Credit { code, next: NIL });
+            let again = d.state.net.credits.take(packet::rows::Credit { code, next: CreditRow::NIL });
             let mut more = more;
             more.push(&mut d.state.net.credits, again);
             *d.state.net.more_credits.edit(u) = more;
@@ -165,9 +160,8 @@ fn in_credits<R: Router>() -> Vec<Fault<R>> {
         }),
         ("two channels swap their occupancies", |d| {
             let (u, v) = held(d);
-            let first = d.state.net.vcs_per_port(u);
             let here = d.state.net.vcs.get(v).occupancy;
-            let mut others = first..first + d.state.net.width;
+            let mut others = d.state.net.vcs_of(u).map(|(_, w)| w);
             let w = others.find(|&w| d.state.net.vcs.get(w).occupancy != here).expect("they differ");
             let there = d.state.net.vcs.get(w).occupancy;
             d.state.net.vcs.edit(v).occupancy = there;

@@ -58,13 +58,12 @@ fn seen(record: &Record) -> Option<Seen> {
 }
 
 /// Occupancy by link and VC of settled partitions.
-fn occupancy(domains: &[&PacketDomain<WindowRouter>], links: usize, vcs: u32) -> Vec<Vec<u64>> {
+fn occupancy(domains: &[&PacketDomain<WindowRouter>], links: usize) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new(); links];
     for d in domains {
         for (u, line) in d.cx.local.lines.iter() {
-            let first = d.state.net.vcs_per_port(u);
             all[line.link.index()] =
-                (first..first + vcs).map(|v| u64::from(d.state.net.vcs.get(v).occupancy)).collect();
+                d.state.net.vcs_of(u).map(|(_, v)| u64::from(d.state.net.vcs.get(v).occupancy)).collect();
         }
     }
     all
@@ -94,7 +93,7 @@ fn compare(
         let idle = naive.run(stop);
         let domains: Vec<&PacketDomain<WindowRouter>> =
             executor.partitions.iter().map(|p| &p.domain).collect();
-        let found = occupancy(&domains, links, u32::from(setup.packet.vcs));
+        let found = occupancy(&domains, links);
         let expected = naive.occupancy();
         for link in 0..links {
             prop_assert_eq!(&found[link], &expected[link], "occupancy of link {} at {}", link, stop);

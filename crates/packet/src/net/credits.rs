@@ -5,11 +5,12 @@ use crate::{
     effects::{Fx, Wire},
     event::Name,
     places::{LocalPort, Side, Upstream},
+    pools::{CreditRow, RowNumber},
     rows::{self, Credit, NO_CREDIT},
 };
 use base::index::ChannelId;
 use base::time::{NEVER, Ps};
-use engine::{domain::Lane, key::Class, state::NIL};
+use engine::{domain::Lane, key::Class};
 
 impl<R: Router> Net<R> {
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
@@ -52,7 +53,7 @@ impl<R: Router> Net<R> {
             port.first_credit = code;
         } else {
             port.more_credits = true;
-            let credit = self.credits.take(Credit { code, next: NIL });
+            let credit = self.credits.take(Credit { code, next: CreditRow::NIL });
             self.more_credits.edit(u).push(&mut self.credits, credit);
         }
     }

@@ -1,11 +1,14 @@
 //! Asking the routing: what it sees of the router that it is asked at, and what it answered before.
 
 use super::{Net, Router, Static};
-use crate::places::LocalPort;
 use crate::{
     config::RoutePer,
     effects::Fx,
     network::{End, Line},
+};
+use crate::{
+    places::LocalPort,
+    pools::{ChunkRow, FlightRow},
 };
 use base::index::{ChannelId, LinkId, PortId};
 use fabric::routing::{Choice, Congestion, Hop};
@@ -61,7 +64,14 @@ impl Congestion for Blind {
 impl<R: Router> Net<R> {
     /// Asks the routing where a chunk at a router goes next.
     #[inline]
-    pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: ChannelId, fx: &mut impl Fx) -> Choice {
+    pub fn decide(
+        &mut self,
+        cx: &Static,
+        c: ChunkRow,
+        line: &Line,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) -> Choice {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
         debug_assert!(
             cx.local.lines[base.plus(in_port.number())].own_base == base,
@@ -119,7 +129,7 @@ impl<R: Router> Net<R> {
 
     /// Touches the output that the chunk of a flight on link `u` will take, if that is known ahead.
     #[inline]
-    pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: u32) {
+    pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: FlightRow) {
         let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
         // Where heads alone are routed, channels come in classes, which this does not know.
         if !cx.net.routes.oblivious() || (R::RULES.heads_only && cx.net.routes.change()) {
@@ -140,6 +150,6 @@ impl<R: Router> Net<R> {
         };
         let choice = cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind);
         self.ports.prefetch(base.plus(choice.port.number()));
-        self.vcs.prefetch(self.vcs_per_port(base.plus(choice.port.number())));
+        self.vcs.prefetch(self.first_vc(base.plus(choice.port.number())));
     }
 }

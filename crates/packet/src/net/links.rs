@@ -1,18 +1,20 @@
 //! Links: chunks put on them, lost on them, and taken off them toward terminals.
 
 use super::{Complete, Net, Router, Static};
-use crate::places::{LocalPort, Upstream};
 use crate::{
     effects::{Fx, Record},
     network::End,
     rows::Flight,
     transport::word::{How, Word},
 };
+use crate::{
+    places::{LocalPort, Upstream},
+    pools::{ChunkRow, FlightRow, PacketRow, RowNumber},
+};
 use base::{
     index::{ChannelId, LinkId},
     time::Ps,
 };
-use engine::state::NIL;
 
 impl<R: Router> Net<R> {
     /// A chunk starts onto a link at `start`.
@@ -20,7 +22,7 @@ impl<R: Router> Net<R> {
     pub fn put_on_link(
         &mut self,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         u: LocalPort,
         vc: ChannelId,
         start: Ps,
@@ -52,7 +54,7 @@ impl<R: Router> Net<R> {
         // Chunks on a link are distinguished by their number: ties of arrivals hang on it in every partitioning alike.
         let number = port.sent;
         port.sent = number.wrapping_add(1);
-        let flight = Flight { time, chunk: c, number, next: NIL, vc };
+        let flight = Flight { time, chunk: c, number, next: FlightRow::NIL, vc };
         if let End::Remote { partition } = line.end {
             self.send_afar(cx, u, partition, &flight, fx);
         } else {
@@ -65,11 +67,11 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn take_flight(&mut self, u: LocalPort) -> (Flight, Option<Ps>) {
         let first = self.ports.get(u).flight.head;
-        debug_assert!(first != NIL, "only a link with a chunk on it is taken from");
+        debug_assert!(!first.is_nil(), "only a link with a chunk on it is taken from");
         let flight = *self.flights.get(first);
         self.flights.give(first);
         self.ports.edit(u).flight.head = flight.next;
-        (flight, (flight.next != NIL).then(|| self.flights.get(flight.next).time))
+        (flight, (!flight.next.is_nil()).then(|| self.flights.get(flight.next).time))
     }
 
     /// Chunks that reached the terminal behind port `u` before `t`: each returns its credit; what they complete is left for the edge.
@@ -77,7 +79,7 @@ impl<R: Router> Net<R> {
     pub fn eject(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         loop {
             let first = self.ports.get(u).flight.head;
-            if first == NIL || self.flights.get(first).time >= t {
+            if first.is_nil() || self.flights.get(first).time >= t {
                 return;
             }
             let flight = *self.flights.get(first);
@@ -122,7 +124,7 @@ impl<R: Router> Net<R> {
     pub fn discard_lost(
         &mut self,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         timing: u8,
         link: LinkId,
         time: Ps,
@@ -150,7 +152,7 @@ impl<R: Router> Net<R> {
     }
 
     /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
-    pub fn forget_if_gone(&mut self, cx: &Static, p: u32) {
+    pub fn forget_if_gone(&mut self, cx: &Static, p: PacketRow) {
         let row = self.packets.get(p);
         if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
             if cx.net.partitions > 1 {

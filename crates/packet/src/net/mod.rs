@@ -3,6 +3,7 @@
 //! [`Net`] holds what every router architecture shares; an architecture ([`Router`]) brings rules, its part of the shared rows, and
 //! state of its own. State, messages, invariants and cost are in `ROUTER.md`.
 
+pub mod channels;
 mod credits;
 mod decide;
 mod links;
@@ -23,7 +24,8 @@ use crate::{
 };
 use crate::{
     local::Local,
-    places::{LocalPort, Upstream},
+    places::{LocalPort, Upstream, VcRow},
+    pools::{ChunkRow, CreditRow, List, PacketRow, RowNumber, Rows},
 };
 use base::{
     hash::Fingerprint,
@@ -33,7 +35,7 @@ use base::{
 };
 use engine::{
     key::Class,
-    state::{Fifo, Journal, NIL, Pool, Row, Table, map::Map, mode::Mode},
+    state::{Journal, Row, Table, map::Map, mode::Mode},
 };
 use model::failure::Failure;
 use published::Published;
@@ -102,7 +104,7 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -140,10 +142,10 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
 
     /// Visits what it holds at port `u` (inputs and outputs of a router have the same numbers): the buffer that chunks account for, its VC
     /// and the list.
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32));
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow));
 
     /// Visits the chunks that are at port `u` of a router and on no link.
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
+    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {
         Self::held(n, cx, u, &mut |_, _, chunk| visit(chunk));
     }
 
@@ -193,27 +195,27 @@ pub struct Net<R: Router> {
     /// Upstream ports: routers' outputs, then terminals' outputs.
     pub ports: Table<Port<R::Port>, R::Mode, LocalPort>,
     /// VCs, by port and VC.
-    pub vcs: Table<Vc<R::Vc>, R::Mode>,
+    pub vcs: Table<Vc<R::Vc>, R::Mode, VcRow>,
     /// Bytes of the chunks that each port sent, if they are not all of one size.
     pub carried: Table<u64, R::Mode, LocalPort>,
     /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
     pub rests: Table<(Ps, u32), R::Mode, LocalPort>,
     /// VCs per port.
-    pub width: u32,
+    pub width: u8,
     /// Chunks.
-    pub chunks: Pool<Chunk, R::Mode>,
+    pub chunks: Rows<Chunk, R::Mode>,
     /// Chunks on links.
-    pub flights: Pool<Flight, R::Mode>,
+    pub flights: Rows<Flight, R::Mode>,
     /// Routing's memory by chunk; empty if the routing has none.
     pub notes: Notes<R::Mode>,
     /// Packets that have chunks here.
-    pub packets: Pool<Packet, R::Mode>,
+    pub packets: Rows<Packet, R::Mode>,
     /// Credits behind the first of their port.
-    pub credits: Pool<Credit, R::Mode>,
+    pub credits: Rows<Credit, R::Mode>,
     /// Lists of such credits, by port.
-    pub more_credits: Table<Fifo, R::Mode, LocalPort>,
+    pub more_credits: Table<List<CreditRow>, R::Mode, LocalPort>,
     /// Rows of packets that may meet chunks of theirs again, by id (several partitions only).
-    pub known: Map<u32, R::Mode>,
+    pub known: Map<PacketRow, R::Mode>,
     /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
     pub trails: Map<fabric::routing::Choice, R::Mode>,
     /// Credits sent to other partitions, by inbound line: names them uniquely.
@@ -252,7 +254,7 @@ impl<R: Router> PartialEq for Net<R> {
 /// Routing's memory of chunks, kept beside them since most routings have none.
 #[derive(Clone)]
 pub struct Notes<M: Mode> {
-    rows: Table<u32, M>,
+    rows: Table<u32, M, ChunkRow>,
     used: bool,
 }
 
@@ -264,15 +266,15 @@ impl<M: Mode> Notes<M> {
     /// What the routing noted of a chunk.
     #[inline]
     #[must_use]
-    pub fn get(&self, c: u32) -> u32 {
-        if self.used { self.rows.rows().get(c as usize).copied().unwrap_or(0) } else { 0 }
+    pub fn get(&self, c: ChunkRow) -> u32 {
+        if self.used { self.rows.rows().get(c.index()).copied().unwrap_or(0) } else { 0 }
     }
 
     /// Notes something of a chunk.
     #[inline]
-    pub fn set(&mut self, c: u32, note: u32) {
+    pub fn set(&mut self, c: ChunkRow, note: u32) {
         if self.used {
-            while self.rows.len() <= c as usize {
+            while self.rows.len() <= c.index() {
                 self.rows.grow(0);
             }
             *self.rows.edit(c) = note;
@@ -340,13 +342,13 @@ impl<R: Router> Net<R> {
             vcs: Table::new(vcs, Vc::default()),
             carried: Table::new(if net.uniform { 0 } else { lines }, 0),
             rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
-            width: u32::from(net.config.vcs),
-            chunks: Pool::default(),
-            flights: Pool::default(),
+            width: net.config.vcs,
+            chunks: Rows::default(),
+            flights: Rows::default(),
             notes: Notes::new(net.routes.stateful()),
-            packets: Pool::default(),
-            credits: Pool::default(),
-            more_credits: Table::new(lines, Fifo::default()),
+            packets: Rows::default(),
+            credits: Rows::default(),
+            more_credits: Table::new(lines, List::default()),
             known: Map::default(),
             trails: Map::default(),
             returned: Table::new(local.inbound.len(), 0),
@@ -363,11 +365,11 @@ impl<R: Router> Net<R> {
         visit(&mut self.vcs);
         visit(&mut self.carried);
         visit(&mut self.rests);
-        visit(&mut self.chunks);
-        visit(&mut self.flights);
+        visit(self.chunks.journal());
+        visit(self.flights.journal());
         visit(&mut self.notes.rows);
-        visit(&mut self.packets);
-        visit(&mut self.credits);
+        visit(self.packets.journal());
+        visit(self.credits.journal());
         visit(&mut self.more_credits);
         visit(&mut self.returned);
         visit(&mut self.published.pages);
@@ -385,23 +387,33 @@ impl<R: Router> Net<R> {
 
     /// First VC row of a port.
     #[inline]
-    pub fn vcs_per_port(&self, u: LocalPort) -> u32 {
-        u.number() * self.width
+    pub fn first_vc(&self, u: LocalPort) -> VcRow {
+        VcRow::first_of(u, self.width)
     }
 
     /// Row of a VC of a port.
     #[inline]
-    pub fn vc_row(&self, u: LocalPort, vc: ChannelId) -> u32 {
-        debug_assert!(u32::from(vc.number()) < self.width, "a port has so many VCs");
-        // Rows of a port follow each other: with four VCs they share a cache line.
-        self.vcs_per_port(u) + u32::from(vc.number())
+    pub fn vc_row(&self, u: LocalPort, vc: ChannelId) -> VcRow {
+        VcRow::of(u, self.width, vc)
+    }
+
+    /// VCs of a port and their rows, ascending.
+    #[inline]
+    pub fn vcs_of(&self, u: LocalPort) -> impl DoubleEndedIterator<Item = (ChannelId, VcRow)> + use<R> {
+        self.first_vc(u).each(self.width)
+    }
+
+    /// Chunks that own buffer of a port's link, over all its VCs.
+    #[must_use]
+    pub fn occupancy(&self, u: LocalPort) -> u32 {
+        self.vcs_of(u).map(|(_, v)| self.vcs.get(v).occupancy).sum()
     }
 
     /// The first chunk on a link to a router arrives, if that is now. False if nothing is set for what comes after it.
     #[inline]
     pub fn pull(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) -> bool {
         let first = self.ports.get(u).flight.head;
-        if first == NIL || self.flights.get(first).time != fx.now() {
+        if first.is_nil() || self.flights.get(first).time != fx.now() {
             return false;
         }
         let line = Self::line(cx, u);
@@ -410,7 +422,7 @@ impl<R: Router> Net<R> {
         let port = self.ports.edit(u);
         port.flight.head = next;
         // Set before the chunk is passed on: that returns a credit to this very port, which may ask what is set.
-        if next != NIL {
+        if !next.is_nil() {
             let Flight { time: due, number, .. } = *self.flights.get(next);
             port.due = due;
             fx.wake(
@@ -421,7 +433,7 @@ impl<R: Router> Net<R> {
             );
         }
         R::arrive(self, cx, chunk, line, Upstream::here(u), vc, fx);
-        next != NIL
+        !next.is_nil()
     }
 
     /// Brings a router's output to instant `t`.
@@ -450,11 +462,11 @@ impl<R: Router> Net<R> {
         let mut first = port.flight.head;
         if Self::ripens(cx) && !pressed && out {
             // What arrives at this instant completes nothing: else it would have been due. But its credit may be waited for.
-            while first != NIL && self.flights.get(first).time <= fx.now() {
+            while !first.is_nil() && self.flights.get(first).time <= fx.now() {
                 first = self.flights.get(first).next;
             }
         }
-        let waits = first == NIL;
+        let waits = first.is_nil();
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
         let plan = waits && Self::reacts(cx) && !cx.local.is_routers(u);
@@ -495,17 +507,17 @@ impl<R: Router> Net<R> {
         let first = || self.ports.get(u).flight.head;
         match stage {
             0 => self.ports.prefetch(u),
-            1 if first() != NIL => self.chunks.prefetch(self.flights.get(first()).chunk),
-            2 if first() != NIL => {
+            1 if !first().is_nil() => self.chunks.prefetch(self.flights.get(first()).chunk),
+            2 if !first().is_nil() => {
                 self.packets.prefetch(self.chunks.get(self.flights.get(first()).chunk).packet);
             }
-            3 if first() != NIL => self.prefetch_output(cx, u, first()),
+            3 if !first().is_nil() => self.prefetch_output(cx, u, first()),
             _ => {}
         }
     }
 
     /// Adds a list of chunks to the final state, under the name of its place.
-    pub fn hash_list(&self, place: u64, list: Fifo, sum: &mut Fingerprint) {
+    pub fn hash_list(&self, place: u64, list: List<ChunkRow>, sum: &mut Fingerprint) {
         for (n, c) in list.iter(&self.chunks).enumerate() {
             let c = self.chunks.get(c);
             sum.add(place, n as u64, self.packets.get(c.packet).id, u64::from(c.index()));

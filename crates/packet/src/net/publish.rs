@@ -12,7 +12,7 @@ use crate::{
     event::{Alarm, Name},
     rows::NO_CREDIT,
 };
-use engine::{key::Class, state::NIL};
+use engine::key::Class;
 
 impl<R: Router> Net<R> {
     /// Chunks move: there will be something to publish.
@@ -35,7 +35,7 @@ impl<R: Router> Net<R> {
         let mut rest = true;
         for u in cx.local.ports_of_routers() {
             let port = self.ports.get(u);
-            let moves = port.flight.head != NIL || port.first_credit != NO_CREDIT || R::waits(self, u);
+            let moves = !port.flight.is_empty() || port.first_credit != NO_CREDIT || R::waits(self, u);
             let (old, made) = (*self.published.pages.get(u), port.backlog);
             let new = Page { seen: old.made, made };
             // Two publications without change: both pages say what holds, so nobody misses the next one.

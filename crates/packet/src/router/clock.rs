@@ -11,6 +11,7 @@ use crate::{
     local::Local,
     net::{Net, Router, Static},
     places::{LocalPort, Side},
+    pools::ChunkRow,
 };
 use base::{
     index::{ChannelId, Column, LinkId},
@@ -91,7 +92,7 @@ pub trait Clocked: Router {
     fn set_arrival(&mut self, input: LocalPort, at: Ps);
 
     /// A chunk joins the buffer of a VC at an input.
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId);
+    fn buffer(n: &mut Net<Self>, chunk: ChunkRow, input: LocalPort, vc: ChannelId);
 
     /// One cycle of a router, due at this instant. It ends with [`Net::stay_awake`] or [`Net::sleep`].
     fn cycle(n: &mut Net<Self>, cx: &Static, local: u32, fx: &mut impl Fx);
@@ -120,7 +121,7 @@ impl<R: Clocked> Net<R> {
         while arrival <= t {
             let (flight, next) = self.take_flight(from);
             arrival = next.unwrap_or(NEVER);
-            R::buffer(self, cx, flight.chunk, input, flight.vc);
+            R::buffer(self, flight.chunk, input, flight.vc);
         }
         self.router.set_arrival(input, arrival);
     }

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::hybrid::size::SizeClass;
 use base::time::{NEVER, Ps};
-use engine::state::NIL;
 use workload::{
     registry::Work,
     traffic::{Message, Traffic},
@@ -93,7 +92,7 @@ impl<R: Router> State<R> {
             let row = self.terminals.get(i);
             let (job, _) = cx.net.rank[cx.local.terminals[i as usize]];
             // One message, one packet, nobody who answers: what makes the short form equal to `bypass.rs`.
-            let usual = !row.cutting.active && row.posts.head == NIL && !cx.net.rails.several();
+            let usual = !row.cutting.active && row.posts.is_empty() && !cx.net.rails.several();
             match cx.net.work.get(job as usize) {
                 Some(Work::Traffic(traffic)) if usual => self.stream(cx, i, &**traffic, t, fx),
                 _ => self.bypass_until(cx, i, t, fx),

@@ -15,7 +15,7 @@ use base::{
     index::TerminalId,
     time::{NEVER, Ps},
 };
-use engine::{domain::Lane, key::Class, state::NIL};
+use engine::{domain::Lane, key::Class};
 
 impl Static {
     /// What is predicted of a packet, or message, without the queue of its destination; so many packets of its message follow it.
@@ -59,7 +59,7 @@ impl<R: Router> State<R> {
             // A message that is begun goes on before another one starts, as in the network.
             return (row.cutting.created, false);
         }
-        let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+        let posted = if row.posts.is_empty() { NEVER } else { self.posts.get(row.posts.head).time };
         (posted.min(row.upcoming), row.elsewhere && row.upcoming < posted)
     }
 

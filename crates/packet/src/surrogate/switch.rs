@@ -8,9 +8,12 @@ use super::{
     },
     Mode, Pace, Predicted, Sizes,
 };
-use crate::hybrid::predict::Predictors;
+use crate::{
+    hybrid::predict::Predictors,
+    pools::{ChunkRow, PacketRow, RowNumber},
+};
 use base::time::{NEVER, Ps};
-use engine::{agenda::Agenda, state::NIL};
+use engine::agenda::Agenda;
 use std::sync::Arc;
 
 /// What a partition has to do at a switch.
@@ -166,8 +169,8 @@ impl<R: Router> PacketDomain<R> {
     /// Visits the packet of every chunk here and on its way to here; a packet may be visited often.
     fn each_packet(&self, agenda: &Agenda<Wire>, mut visit: impl FnMut(Ps, Predicted)) {
         let (state, cx) = (&self.state, &self.cx);
-        let mut last = NIL;
-        let mut row = |p: u32| {
+        let mut last = PacketRow::NIL;
+        let mut row = |p: PacketRow| {
             // Neighbours in a list are mostly of one packet.
             if p != last {
                 last = p;
@@ -175,7 +178,7 @@ impl<R: Router> PacketDomain<R> {
                 visit(packet.created, Predicted::of(packet));
             }
         };
-        let packet_of = |c: u32| state.net.chunks.get(c).packet;
+        let packet_of = |c: ChunkRow| state.net.chunks.get(c).packet;
         for u in cx.local.ports() {
             let flight = state.net.ports.get(u).flight;
             flight.iter(&state.net.flights).for_each(|f| row(packet_of(state.net.flights.get(f).chunk)));

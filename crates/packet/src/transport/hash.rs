@@ -1,8 +1,9 @@
 //! The transport's part of the fingerprint: what it holds when a run ends.
 
-use super::Transport;
+use super::{DatagramRow, Transport};
+use crate::pools::List;
 use base::{hash::Fingerprint, index::TerminalId};
-use engine::state::{Fifo, mode::Mode};
+use engine::state::mode::Mode;
 
 impl<M: Mode> Transport<M> {
     /// Adds what the terminals of a partition, in their order, have under way, and what they know of each other.
@@ -39,7 +40,7 @@ impl<M: Mode> Transport<M> {
         });
     }
 
-    fn hash_waiting(&self, place: u64, list: Fifo, sum: &mut Fingerprint) {
+    fn hash_waiting(&self, place: u64, list: List<DatagramRow>, sum: &mut Fingerprint) {
         for (n, d) in list.iter(&self.datagrams).enumerate() {
             let d = self.datagrams.get(d);
             let whom = u64::from(d.destination) << 32 | u64::from(d.number);

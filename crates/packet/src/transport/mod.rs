@@ -8,11 +8,12 @@ pub mod word;
 
 pub use word::{How, Sort, Word};
 
+use crate::pools::{List, Rows, pooled, row_numbers};
 use base::{
     index::TerminalId,
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, Journal, Linked, Pool, Table, map::Map, mode::Mode};
+use engine::state::{Journal, Table, map::Map, mode::Mode};
 use serde::{Deserialize, Serialize};
 
 /// Timers are numbered below this.
@@ -20,6 +21,15 @@ pub const MOST_TIMERS: u64 = 1 << 27;
 
 /// Most windows of a message.
 pub const MOST_WINDOWS: u64 = 1 << 25;
+
+row_numbers! {
+    /// A row of the packets that wait for their hand-over.
+    DatagramRow;
+    /// A row of the messages under way.
+    TransferRow;
+    /// A row of the timers that run.
+    TimerRow;
+}
 
 /// The transport of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,9 +41,9 @@ pub struct Sender {
     /// Messages under way.
     pub open: u32,
     /// Acknowledgements that wait.
-    pub acks: Fifo,
+    pub acks: List<DatagramRow>,
     /// Packets that wait.
-    pub packets: Fifo,
+    pub packets: List<DatagramRow>,
 }
 
 /// A packet that waits for its hand-over.
@@ -46,7 +56,7 @@ struct Datagram {
     number: u32,
     word: u32,
     bytes: u32,
-    next: u32,
+    next: DatagramRow,
     sort: Sort,
 }
 
@@ -70,7 +80,7 @@ struct Transfer {
     sent: u32,
     /// Timers that ended since the last news.
     tries: u32,
-    next: u32,
+    next: TransferRow,
 }
 
 /// A packet whose timer runs.
@@ -83,7 +93,7 @@ struct Timer {
     word: u32,
     /// Number of the packet.
     packet: u32,
-    next: u32,
+    next: TimerRow,
 }
 
 /// What a sender knows of a pair.
@@ -122,26 +132,22 @@ struct Arrival {
     complete: bool,
 }
 
-macro_rules! linked {
-    ($($row:ty),*) => {$(
-        impl Linked for $row {
-            fn next(&self) -> u32 { self.next }
-            fn set_next(&mut self, next: u32) { self.next = next; }
-        }
-    )*};
+pooled! {
+    Datagram: DatagramRow;
+    Transfer: TransferRow;
+    Timer: TimerRow;
 }
-linked!(Datagram, Transfer, Timer);
 
 /// Everything of the transport in a partition. Empty without `[resilience]`.
 #[derive(Clone, PartialEq)]
 pub struct Transport<M: Mode> {
     /// By local terminal.
     pub senders: Table<Sender, M>,
-    datagrams: Pool<Datagram, M>,
-    transfers: Pool<Transfer, M>,
-    timers: Pool<Timer, M>,
+    datagrams: Rows<Datagram, M>,
+    transfers: Rows<Transfer, M>,
+    timers: Rows<Timer, M>,
     /// Transfers by pair and number.
-    open: Map<u32, M>,
+    open: Map<TransferRow, M>,
     flows: Map<PairState, M>,
     peers: Map<Peer, M>,
     arrivals: Map<Arrival, M>,
@@ -176,12 +182,12 @@ impl<M: Mode> Transport<M> {
     #[must_use]
     pub fn new(terminals: usize) -> Self {
         let sender =
-            Sender { due: NEVER, names: 0, open: 0, acks: Fifo::default(), packets: Fifo::default() };
+            Sender { due: NEVER, names: 0, open: 0, acks: List::default(), packets: List::default() };
         Self {
             senders: Table::new(terminals, sender),
-            datagrams: Pool::default(),
-            transfers: Pool::default(),
-            timers: Pool::default(),
+            datagrams: Rows::default(),
+            transfers: Rows::default(),
+            timers: Rows::default(),
             open: Map::default(),
             flows: Map::default(),
             peers: Map::default(),
@@ -192,9 +198,9 @@ impl<M: Mode> Transport<M> {
     /// Shows every table to the engine.
     pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.senders);
-        visit(&mut self.datagrams);
-        visit(&mut self.transfers);
-        visit(&mut self.timers);
+        visit(self.datagrams.journal());
+        visit(self.transfers.journal());
+        visit(self.timers.journal());
         self.open.visit_journals(visit);
         self.flows.visit_journals(visit);
         self.peers.visit_journals(visit);

@@ -1,14 +1,15 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
 use super::{
-    AckNews, Datagram, How, MOST_WINDOWS, MessageWith, PairState, Sort, Timer, Transfer, Word,
-    config::Resilience, pair,
+    AckNews, Datagram, DatagramRow, How, MOST_WINDOWS, MessageWith, PairState, Sort, Timer, TimerRow,
+    Transfer, TransferRow, Word, config::Resilience, pair,
 };
 use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name},
     hybrid::predicted::Predicted,
     net::{Router, Static},
+    pools::{PacketRow, RowNumber},
     rows::Cutting,
     state::State,
 };
@@ -16,7 +17,7 @@ use base::{
     index::TerminalId,
     time::{NEVER, Ps},
 };
-use engine::{key::Class, state::NIL};
+use engine::key::Class;
 use resilience::Protocol;
 
 /// Doublings of a timer at most.
@@ -99,7 +100,7 @@ impl<R: Router> State<R> {
             round: None,
             sent: 0,
             tries: 0,
-            next: NIL,
+            next: TransferRow::NIL,
         });
         self.transport.open.set(key, flow.begun, transfer);
         self.transport.senders.edit(i).open += 1;
@@ -107,12 +108,12 @@ impl<R: Router> State<R> {
     }
 
     /// The transfer of a message from local terminal `i`, if it is under way.
-    fn transfer(&self, cx: &Static, i: u32, destination: TerminalId, number: u32) -> Option<u32> {
+    fn transfer(&self, cx: &Static, i: u32, destination: TerminalId, number: u32) -> Option<TransferRow> {
         self.transport.open.get(pair(cx.local.terminals[i as usize], destination), number)
     }
 
     /// Sends the window in hand for the first time.
-    fn send_window(&mut self, cx: &Static, i: u32, transfer: u32, fx: &mut impl Fx) {
+    fn send_window(&mut self, cx: &Static, i: u32, transfer: TransferRow, fx: &mut impl Fx) {
         let row = self.transport.transfers.edit(transfer);
         (row.acked, row.tries) = (0, 0);
         let size = row.size(cx.resilience().window);
@@ -125,7 +126,7 @@ impl<R: Router> State<R> {
     }
 
     /// Sends combinations for what is missing of a generation.
-    fn send_round(&mut self, cx: &Static, i: u32, transfer: u32, first: bool, fx: &mut impl Fx) {
+    fn send_round(&mut self, cx: &Static, i: u32, transfer: TransferRow, first: bool, fx: &mut impl Fx) {
         let row = *self.transport.transfers.get(transfer);
         let size = row.size(cx.resilience().window);
         debug_assert!(row.acked <= size, "the rank of a generation is its size at most");
@@ -155,7 +156,15 @@ impl<R: Router> State<R> {
     }
 
     /// Puts a packet of the window in hand into the terminal.
-    fn send_data(&mut self, cx: &Static, i: u32, transfer: u32, place: u32, sort: Sort, fx: &mut impl Fx) {
+    fn send_data(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        transfer: TransferRow,
+        place: u32,
+        sort: Sort,
+        fx: &mut impl Fx,
+    ) {
         let (window, payload) = (cx.resilience().window, u64::from(cx.net.payload()));
         let row = self.transport.transfers.get(transfer);
         let codes = cx.resilience().protocol.codes();
@@ -172,7 +181,7 @@ impl<R: Router> State<R> {
             number: row.number,
             word: Word::data(row.window, place, last).0,
             bytes: bytes as u32 + cx.resilience().head,
-            next: NIL,
+            next: DatagramRow::NIL,
             sort,
         };
         let datagram = self.transport.datagrams.take(datagram);
@@ -190,8 +199,16 @@ impl<R: Router> State<R> {
     ) {
         let (MessageWith { peer: destination, number }, AckNews { word, stamp }) = (about, news);
         let time = fx.now();
-        let row =
-            Datagram { time, stamp, destination, number, word: word.0, bytes, next: NIL, sort: Sort::Ack };
+        let row = Datagram {
+            time,
+            stamp,
+            destination,
+            number,
+            word: word.0,
+            bytes,
+            next: DatagramRow::NIL,
+            sort: Sort::Ack,
+        };
         let datagram = self.transport.datagrams.take(row);
         self.transport.senders.edit(i).acks.push(&mut self.transport.datagrams, datagram);
     }
@@ -199,7 +216,8 @@ impl<R: Router> State<R> {
     /// Since when something waits for its hand-over; `NEVER` if nothing does.
     pub(crate) fn waiting_since(&self, i: u32) -> Ps {
         let sender = self.transport.senders.get(i);
-        let head = |list: u32| if list == NIL { NEVER } else { self.transport.datagrams.get(list).time };
+        let head =
+            |row: DatagramRow| if row.is_nil() { NEVER } else { self.transport.datagrams.get(row).time };
         head(sender.acks.head).min(head(sender.packets.head))
     }
 
@@ -208,7 +226,7 @@ impl<R: Router> State<R> {
         loop {
             let sender = self.transport.senders.get(i);
             let head = sender.acks.head;
-            let acks = head != NIL && self.transport.datagrams.get(head).time <= time;
+            let acks = !head.is_nil() && self.transport.datagrams.get(head).time <= time;
             let (sender, pool) = (self.transport.senders.edit(i), &self.transport.datagrams);
             let list = if acks { &mut sender.acks } else { &mut sender.packets };
             if list.is_empty() || pool.get(list.head).time > time {
@@ -260,7 +278,7 @@ impl<R: Router> State<R> {
     }
 
     /// A packet starts onto the terminal's link: its timer runs from here on.
-    pub(crate) fn packet_leaves(&mut self, cx: &Static, i: u32, packet: u32, fx: &mut impl Fx) {
+    pub(crate) fn packet_leaves(&mut self, cx: &Static, i: u32, packet: PacketRow, fx: &mut impl Fx) {
         let (destination, number, word, id, start) = {
             let p = self.net.packets.get(packet);
             (p.destination, p.message, Word(p.message_packets), p.id, p.start)
@@ -286,12 +304,12 @@ impl<R: Router> State<R> {
             (row.round, row.sent) = (Some(id as u32), sent);
         }
         let packet = id as u32;
-        let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: NIL };
+        let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: TimerRow::NIL };
         let timer = self.transport.timers.take(timer);
         let name = Name::Timer.of(cx.local.terminals[i as usize].number(), packet);
         debug_assert!(tries <= MOST_DOUBLINGS);
         let at = start + (resilience.timeout << tries);
-        fx.wake(at, Class::Ordinary, name, Alarm::Timer(timer).token());
+        fx.wake(at, Class::Ordinary, name, Alarm::Timer(timer.number()).token());
     }
 
     fn count_sent(&mut self, cx: &Static, i: u32, destination: TerminalId) -> u32 {
@@ -303,7 +321,7 @@ impl<R: Router> State<R> {
     }
 
     /// A packet was not acknowledged in time.
-    pub(crate) fn timer_ends(&mut self, cx: &Static, timer: u32, fx: &mut impl Fx) {
+    pub(crate) fn timer_ends(&mut self, cx: &Static, timer: TimerRow, fx: &mut impl Fx) {
         let Timer { terminal: i, destination, number, word, packet, .. } = *self.transport.timers.get(timer);
         self.transport.timers.give(timer);
         let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
@@ -366,7 +384,7 @@ impl<R: Router> State<R> {
     }
 
     /// All of a window is there: the next one, or the message is over.
-    fn next_window(&mut self, cx: &Static, i: u32, transfer: u32, fx: &mut impl Fx) {
+    fn next_window(&mut self, cx: &Static, i: u32, transfer: TransferRow, fx: &mut impl Fx) {
         let row = self.transport.transfers.edit(transfer);
         row.window += 1;
         let row = *row;

@@ -1,19 +1,22 @@
 //! A cycle: arrivals, heads, VC allocation, switch allocation.
 
-use super::{Bid, Input, InputQueued, InputVc, NO_BID, NOBODY, Work, row_of};
-use crate::places::{LocalPort, Side};
+use super::{Accepted, Bid, Input, InputQueued, InputVc, NO_BID, NOBODY, NOTHING, Work};
 use crate::{
     config::Arbiter,
     effects::{Fx, Record},
-    net::{Net, Static},
+    net::{Net, Static, channels},
     network::{End, Line},
     router::clock::{Clocked, CycleClock, Stage},
+};
+use crate::{
+    places::{LocalPort, Side, VcRow},
+    pools::{ChunkRow, List, RowNumber},
 };
 use base::{
     index::{ChannelId, LinkId, PortId},
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, NIL, mode::Mode};
+use engine::state::{NIL, mode::Mode};
 use std::ops::Range;
 
 /// Place of a requester in an arbiter's turn: the one after `last` comes first, the others follow in a circle.
@@ -46,9 +49,9 @@ impl<M: Mode> Clocked for InputQueued<M> {
     }
 
     #[inline]
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId) {
-        let chunks = &mut n.chunks;
-        n.router.append(input, vc, cx.net.config.vcs, |fifo| fifo.push(chunks, chunk));
+    fn buffer(n: &mut Net<Self>, chunk: ChunkRow, input: LocalPort, vc: ChannelId) {
+        let (row, chunks) = (n.vc_row(input, vc), &mut n.chunks);
+        n.router.append(input, vc, row, |fifo| fifo.push(chunks, chunk));
     }
 
     fn cycle(n: &mut Net<Self>, cx: &Static, local: u32, fx: &mut impl Fx) {
@@ -80,7 +83,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 self.ask_for_switch(cx, base, (input, row), s, &mut work, fx);
             }
             if routed != 0 {
-                self.ask_for_vcs(cx, input, routed, &mut work);
+                self.ask_for_vcs(input, routed, &mut work);
             }
         }
         // The switch was asked for before VCs are given: a head waits a cycle between the two.
@@ -118,13 +121,10 @@ impl<M: Mode> Net<InputQueued<M>> {
         let port = self.router.inputs.edit(input);
         port.routed |= idle;
         port.idle = 0;
-        let routed = idle;
-        while idle != 0 {
-            let vc = idle.trailing_zeros();
-            idle &= idle - 1;
-            let v = row_of(input, cx.net.config.vcs, vc);
+        for vc in channels::each(idle) {
+            let v = self.vc_row(input, vc);
             // Terminals inject into any VC, which says nothing of a class.
-            let class = if terminal { 0 } else { vc as u8 / self.router.each };
+            let class = if terminal { 0 } else { vc.number() / self.router.each };
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, ChannelId::new(class), fx);
             let row = self.router.vcs.edit(v);
             row.stage = Stage::Routed;
@@ -132,7 +132,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             row.vc = choice.vc;
             row.state = choice.state;
         }
-        routed
+        idle
     }
 
     /// Discards what stands lost in front of an input's idle VCs; returns those that have something left.
@@ -147,11 +147,9 @@ impl<M: Mode> Net<InputQueued<M>> {
         let from = cx.local.upstream[input];
         let (link, s) = (cx.local.link_of(from), fx.now() - 1);
         let class = cx.local.line_from(from).timing;
-        let (mut left, mut rest) = (idle, idle);
-        while rest != 0 {
-            let vc = ChannelId::new(rest.trailing_zeros() as u8);
-            rest &= rest - 1;
-            let v = row_of(input, cx.net.config.vcs, vc.number().into());
+        let mut left = idle;
+        for vc in channels::each(idle) {
+            let v = self.vc_row(input, vc);
             loop {
                 let front = self.router.vcs.get(v).fifo;
                 if front.is_empty() {
@@ -164,7 +162,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                     break;
                 }
                 let fifo = &mut self.router.vcs.edit(v).fifo;
-                *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
+                *fifo = if next.is_nil() { List::default() } else { List { head: next, ..*fifo } };
                 self.router.clock.routers.edit(local).held -= 1;
                 self.return_credit(cx, from, vc, s, fx);
             }
@@ -174,10 +172,9 @@ impl<M: Mode> Net<InputQueued<M>> {
 
     /// Heads of an input ask for VCs, in ascending order over the cycle.
     #[inline]
-    fn ask_for_vcs(&mut self, cx: &Static, input: LocalPort, mut routed: u16, work: &mut Work) {
-        while routed != 0 {
-            let v = row_of(input, cx.net.config.vcs, routed.trailing_zeros());
-            routed &= routed - 1;
+    fn ask_for_vcs(&mut self, input: LocalPort, routed: u16, work: &mut Work) {
+        for vc in channels::each(routed) {
+            let v = self.vc_row(input, vc);
             let row = self.router.vcs.get(v);
             if self.router.free_vcs(row.out, row.vc.number()) != 0 {
                 work.heads.push((input, v));
@@ -193,14 +190,14 @@ impl<M: Mode> Net<InputQueued<M>> {
         if cx.net.config.arbiter == Arbiter::RoundRobin {
             for &(input, v) in &work.heads {
                 let last = self.router.outputs.get(self.router.vcs.get(v).out).last_request;
-                if last == NIL || v > last {
-                    moved |= self.allocate_vc(cx, input, v);
+                if last == VcRow::NONE || v > last {
+                    moved |= self.allocate_vc(input, v);
                 }
             }
         }
         for (input, v) in work.heads.drain(..) {
             if self.router.vcs.get(v).stage == Stage::Routed {
-                moved |= self.allocate_vc(cx, input, v);
+                moved |= self.allocate_vc(input, v);
             }
         }
         moved
@@ -208,7 +205,8 @@ impl<M: Mode> Net<InputQueued<M>> {
 
     /// Gives a head the next free VC of its class, if there is one.
     #[inline]
-    fn allocate_vc(&mut self, cx: &Static, input: LocalPort, v: u32) -> bool {
+    fn allocate_vc(&mut self, input: LocalPort, v: VcRow) -> bool {
+        let first = self.first_vc(input);
         let clocked = &mut self.router;
         let row = *clocked.vcs.get(v);
         let free = clocked.free_vcs(row.out, row.vc.number());
@@ -229,7 +227,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         let row = clocked.vcs.edit(v);
         row.vc = vc;
         row.stage = Stage::Active;
-        let bit = 1 << (v - row_of(input, cx.net.config.vcs, 0));
+        let bit = v.channel(first).bit();
         let port = clocked.inputs.edit(input);
         port.routed &= !bit;
         port.active |= bit;
@@ -246,11 +244,8 @@ impl<M: Mode> Net<InputQueued<M>> {
         work: &mut Work,
         fx: &mut impl Fx,
     ) {
-        let mut active = row.active;
-        while active != 0 {
-            let vc = active.trailing_zeros();
-            active &= active - 1;
-            let v = row_of(input, cx.net.config.vcs, vc);
+        for vc in channels::each(row.active) {
+            let v = self.vc_row(input, vc);
             let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);
             let bid = &mut work.bids[(out.number() - base.number()) as usize];
             if bid.room == NIL {
@@ -261,7 +256,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 continue;
             }
             let first = turn(cx, self.router.outputs.get(out).last_input.number(), input.number());
-            let second = turn(cx, u32::from(row.last_vc), vc) & 15;
+            let second = turn(cx, row.last_vc.into(), vc.number().into()) & 15;
             let turn = u64::from(first) << 4 | u64::from(second);
             if turn < bid.turn {
                 *bid = Bid { turn, input, v, room: bid.room };
@@ -293,32 +288,32 @@ impl<M: Mode> Net<InputQueued<M>> {
     ) -> bool {
         for out in work.outputs.drain(..) {
             let bid = std::mem::replace(&mut work.bids[(out.number() - base.number()) as usize], NO_BID);
-            if bid.v == NIL {
+            if bid.v == VcRow::NONE {
                 continue;
             }
             let turn = turn(cx, self.router.inputs.get(bid.input).last_output.number(), out.number());
             let accepted = &mut work.accepted[(bid.input.number() - base.number()) as usize];
             debug_assert!(bid.input != NOBODY, "a bid has somebody behind it");
             // Of several grants an input accepts the one whose turn comes first; the others lapse until the next cycle.
-            if accepted.1 == NIL {
+            if accepted.v == VcRow::NONE {
                 work.inputs.push(bid.input);
-                *accepted = (turn, bid.v);
-            } else if turn < accepted.0 {
-                *accepted = (turn, bid.v);
+                *accepted = Accepted { turn, v: bid.v };
+            } else if turn < accepted.turn {
+                *accepted = Accepted { turn, v: bid.v };
             }
         }
         let moved = !work.inputs.is_empty();
         for input in work.inputs.drain(..) {
-            let (_, v) =
-                std::mem::replace(&mut work.accepted[(input.number() - base.number()) as usize], (0, NIL));
+            let accepted = &mut work.accepted[(input.number() - base.number()) as usize];
+            let v = std::mem::replace(accepted, NOTHING).v;
             self.leave(cx, input, v, s, fx);
         }
         moved
     }
 
     /// The chunk in front of input VC `v` crosses the switch and starts onto its link.
-    fn leave(&mut self, cx: &Static, input: LocalPort, v: u32, s: Ps, fx: &mut impl Fx) {
-        let in_vc = (v - row_of(input, cx.net.config.vcs, 0)) as u8;
+    fn leave(&mut self, cx: &Static, input: LocalPort, v: VcRow, s: Ps, fx: &mut impl Fx) {
+        let in_vc = v.channel(self.first_vc(input));
         let row = self.router.vcs.edit(v);
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
         let (out, vc, empty) = (row.out, row.vc, row.fifo.is_empty());
@@ -327,16 +322,16 @@ impl<M: Mode> Net<InputQueued<M>> {
         chunk.visit();
         let (packet, index, last) = (chunk.packet, chunk.index(), chunk.is_last());
         let port = self.router.inputs.edit(input);
-        port.last_vc = in_vc;
+        port.last_vc = in_vc.number();
         port.last_output = out;
         if last || empty {
-            port.active &= !(1 << in_vc);
+            port.active &= !in_vc.bit();
         }
         let output = self.router.outputs.edit(out);
         output.last_input = input;
         if last {
             row.stage = Stage::Idle;
-            port.idle |= u16::from(!empty) << in_vc;
+            port.idle |= if empty { 0 } else { in_vc.bit() };
             output.taken &= !vc.bit();
         }
         let local = self.router.clock.owner[input];
@@ -360,24 +355,21 @@ impl<M: Mode> Net<InputQueued<M>> {
             End::Terminal { .. } => self.set_due(cx, out, fx),
             End::Remote { .. } => {}
         }
-        self.return_credit(cx, cx.local.upstream[input], ChannelId::new(in_vc), s, fx);
+        self.return_credit(cx, cx.local.upstream[input], in_vc, s, fx);
     }
 
     /// When nothing moved at `s`: the next instant at which something could without an arrival.
     fn next_chance(&self, cx: &Static, ports: Range<u32>, s: Ps) -> Ps {
         let mut next = NEVER;
         for input in ports.map(LocalPort::new) {
-            let mut active = self.router.inputs.get(input).active;
-            while active != 0 {
-                let v = row_of(input, cx.net.config.vcs, active.trailing_zeros());
-                active &= active - 1;
-                let out = self.router.vcs.get(v).out;
+            for vc in channels::each(self.router.inputs.get(input).active) {
+                let out = self.router.vcs.get(self.vc_row(input, vc)).out;
                 let (port, line) = (self.ports.get(out), Self::line(cx, out));
                 let timing = &cx.net.timings[line.timing as usize];
                 let free = port.clock.rounded(timing.denominator);
                 let mut chance = if free > s { free } else { port.next_release().unwrap_or(NEVER) };
                 if let (NEVER, End::Terminal { .. }, Some(first)) =
-                    (chance, line.end, (port.flight.head != NIL).then_some(port.flight.head))
+                    (chance, line.end, Some(port.flight.head).filter(|first| !first.is_nil()))
                 {
                     // The terminal takes chunks lazily: the credit is not on its way yet.
                     chance = self.flights.get(first).time + timing.credit_delay;

@@ -22,12 +22,13 @@ use crate::{
     config::{Injects, Rules},
     effects::Fx,
     event::RouterAlarm,
-    net::{Channel, Net, Router, Static},
+    net::{Channel, Net, Router, Static, channels},
     network::{End, Line, Network},
 };
 use crate::{
     local::Local,
-    places::{LocalPort, Upstream},
+    places::{LocalPort, Upstream, VcRow},
+    pools::{ChunkRow, List},
 };
 use base::{
     hash::Fingerprint,
@@ -36,14 +37,14 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::state::{
-    Fifo, Journal, NIL, Table,
+    Journal, NIL, Table,
     mode::{Mode, Undo},
 };
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct InputVc {
-    fifo: Fifo,
+    fifo: List<ChunkRow>,
     /// Output port (local) of the packet in front.
     out: LocalPort,
     /// Routing's memory for the packet.
@@ -74,7 +75,7 @@ struct Output {
     /// Input port served last by the switch.
     last_input: LocalPort,
     /// Input VC served last by VC allocation.
-    last_request: u32,
+    last_request: VcRow,
     /// VCs that belong to a packet.
     taken: u16,
     /// VCs allocated in the present round of their class.
@@ -86,11 +87,19 @@ struct Output {
 struct Bid {
     turn: u64,
     input: LocalPort,
-    v: u32,
+    v: VcRow,
     /// Chunks that a buffer behind the link holds, 0 while the link is busy; `NIL` until somebody asks.
     room: u32,
 }
-const NO_BID: Bid = Bid { turn: u64::MAX, input: NOBODY, v: NIL, room: NIL };
+const NO_BID: Bid = Bid { turn: u64::MAX, input: NOBODY, v: VcRow::NONE, room: NIL };
+
+/// The grant that an input accepts so far.
+#[derive(Clone, Copy)]
+struct Accepted {
+    turn: u32,
+    v: VcRow,
+}
+const NOTHING: Accepted = Accepted { turn: 0, v: VcRow::NONE };
 
 /// Requests of one cycle; nothing is left between events.
 #[derive(Clone, Default)]
@@ -99,18 +108,18 @@ struct Work {
     bids: Vec<Bid>,
     /// Outputs that were asked for.
     outputs: Vec<LocalPort>,
-    /// Grant that an input accepts (turn, VC row), by input of the router.
-    accepted: Vec<(u32, u32)>,
+    /// Grant that an input accepts, by input of the router.
+    accepted: Vec<Accepted>,
     /// Inputs with a grant.
     inputs: Vec<LocalPort>,
     /// Heads that ask for a VC: input, VC row.
-    heads: Vec<(LocalPort, u32)>,
+    heads: Vec<(LocalPort, VcRow)>,
 }
 
 impl Work {
     /// For routers with so many ports at most.
     fn new(widest: usize) -> Self {
-        Self { bids: vec![NO_BID; widest], accepted: vec![(0, NIL); widest], ..Self::default() }
+        Self { bids: vec![NO_BID; widest], accepted: vec![NOTHING; widest], ..Self::default() }
     }
 }
 
@@ -120,7 +129,7 @@ pub struct InputQueued<M: Mode = Undo> {
     clock: CycleClock<M>,
     inputs: Table<Input, M, LocalPort>,
     outputs: Table<Output, M, LocalPort>,
-    vcs: Table<InputVc, M>,
+    vcs: Table<InputVc, M, VcRow>,
     /// VCs of a class.
     each: u8,
     /// VCs of class 0 and distance to the next class, by output port.
@@ -129,13 +138,6 @@ pub struct InputQueued<M: Mode = Undo> {
     work: Option<Box<Work>>,
     /// Most ports of a router.
     widest: usize,
-}
-
-/// Row of an input's VC, of so many.
-#[inline]
-fn row_of(input: LocalPort, vcs: u8, vc: u32) -> u32 {
-    debug_assert!(vc < u32::from(vcs), "an input has so many VCs");
-    input.number() * u32::from(vcs) + vc
 }
 
 /// Nobody yet: in place of a port that an arbiter served last.
@@ -153,7 +155,7 @@ impl<M: Mode> PartialEq for InputQueued<M> {
 impl<M: Mode> InputQueued<M> {
     /// The packets in front of an input's VCs, each with its VC.
     fn fronts(&self, input: LocalPort, vcs: u8) -> impl Iterator<Item = (ChannelId, &InputVc)> {
-        ChannelId::first(vcs).map(move |vc| (vc, self.vcs.get(row_of(input, vcs, u32::from(vc.number())))))
+        VcRow::first_of(input, vcs).each(vcs).map(|(vc, v)| (vc, self.vcs.get(v)))
     }
 
     /// Those that belong to no packet.
@@ -170,8 +172,14 @@ impl<M: Mode> InputQueued<M> {
 
     /// A chunk comes to the end of a buffer.
     #[inline]
-    fn append(&mut self, input: LocalPort, vc: ChannelId, vcs: u8, push: impl FnOnce(&mut Fifo)) {
-        let row = self.vcs.edit(row_of(input, vcs, u32::from(vc.number())));
+    fn append(
+        &mut self,
+        input: LocalPort,
+        vc: ChannelId,
+        row: VcRow,
+        push: impl FnOnce(&mut List<ChunkRow>),
+    ) {
+        let row = self.vcs.edit(row);
         if row.fifo.is_empty() {
             let port = self.inputs.edit(input);
             match row.stage {
@@ -224,7 +232,7 @@ impl<M: Mode> Router for InputQueued<M> {
         let widest = (0..routers).map(|r| span(r).len()).max().unwrap_or(0);
         let input = Input { arrival: NEVER, last_output: NOBODY, idle: 0, routed: 0, active: 0, last_vc: 15 };
         let vc = InputVc {
-            fifo: Fifo::default(),
+            fifo: List::default(),
             out: NOBODY,
             state: 0,
             vc: ChannelId::FIRST,
@@ -233,7 +241,10 @@ impl<M: Mode> Router for InputQueued<M> {
         Self {
             clock: CycleClock::new(local),
             inputs: Table::new(ports, input),
-            outputs: Table::new(ports, Output { last_input: NOBODY, last_request: NIL, taken: 0, used: 0 }),
+            outputs: Table::new(
+                ports,
+                Output { last_input: NOBODY, last_request: VcRow::NONE, taken: 0, used: 0 },
+            ),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),
             each,
             classes: classes.collect(),
@@ -266,7 +277,7 @@ impl<M: Mode> Router for InputQueued<M> {
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -278,7 +289,7 @@ impl<M: Mode> Router for InputQueued<M> {
             from,
             "an input has one upstream port"
         );
-        Self::buffer(n, cx, c, base.plus(in_port.number()), vc);
+        Self::buffer(n, c, base.plus(in_port.number()), vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
@@ -318,7 +329,7 @@ impl<M: Mode> Router for InputQueued<M> {
         n.settle_arrivals(cx, now);
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {
         if cx.local.is_routers(u) {
             for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
                 front.fifo.iter(&n.chunks).for_each(|c| visit(n.input_link(cx, u), vc, c));
@@ -342,8 +353,7 @@ impl<M: Mode> Router for InputQueued<M> {
             };
             let out = if front.stage == Stage::Idle { u } else { front.out };
             let link = Net::<Self>::line(cx, out).link;
-            let to: Vec<Channel> =
-                ChannelId::first(16).filter(|v| group & v.bit() != 0).map(|v| (link, v)).collect();
+            let to: Vec<Channel> = channels::each(group).map(|v| (link, v)).collect();
             visit((n.input_link(cx, u), vc), front.fifo.iter(&n.chunks).count() as u32, &to);
         }
     }

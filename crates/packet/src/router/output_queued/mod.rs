@@ -11,13 +11,13 @@ use crate::{
     config::{Injects, Rules},
     effects::{Fx, Record},
     event::RouterAlarm,
-    net::{Channel, Net, Router, Static},
+    net::{Channel, Net, Router, Static, channels},
     network::{End, Line, Network},
-    router::window::after,
 };
 use crate::{
     local::Local,
     places::{LocalPort, Upstream},
+    pools::{ChunkRow, List},
 };
 use base::{
     hash::Fingerprint,
@@ -26,7 +26,7 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::state::{
-    Fifo, Journal,
+    Journal,
     mode::{Mode, Undo},
 };
 use std::marker::PhantomData;
@@ -60,7 +60,7 @@ impl<M: Mode> Router for OutputQueued<M> {
     /// VCs with something waiting, a bit each.
     type Port = u16;
     /// Chunks that wait for the link.
-    type Vc = Fifo;
+    type Vc = List<ChunkRow>;
 
     fn new(_: &Network, _: &Local) -> Self {
         Self(PhantomData)
@@ -75,7 +75,7 @@ impl<M: Mode> Router for OutputQueued<M> {
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -136,7 +136,7 @@ impl<M: Mode> Router for OutputQueued<M> {
                 continue;
             }
             let port = n.ports.edit(u);
-            let vc = after(ready, port.last_vc);
+            let vc = channels::after(ready, port.last_vc);
             port.last_vc = vc;
             let v = n.vc_row(u, vc);
             let row = n.vcs.edit(v);
@@ -184,17 +184,16 @@ impl<M: Mode> Router for OutputQueued<M> {
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {}
 
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
-        for vc in 0..u32::from(cx.net.config.vcs) {
-            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
+    fn chunks(n: &Net<Self>, _cx: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {
+        for (_, v) in n.vcs_of(u) {
+            n.vcs.get(v).own.iter(&n.chunks).for_each(&mut *visit);
         }
     }
 
     fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
-        let first = n.vcs_per_port(u);
-        (first..first + n.width).map(|v| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
+        n.vcs_of(u).map(|(_, v)| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
     }
 
     /// Nobody waits while holding a buffer.
@@ -202,8 +201,8 @@ impl<M: Mode> Router for OutputQueued<M> {
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);
-        for vc in 0..cx.net.config.vcs {
-            let list = n.vcs.get(n.vcs_per_port(u) + u32::from(vc)).own;
+        for (vc, v) in n.vcs_of(u) {
+            let list = n.vcs.get(v).own;
             n.hash_list(9 << 40 | u64::from(vc) << 32 | link, list, sum);
         }
     }
@@ -214,11 +213,11 @@ impl<M: Mode> Net<OutputQueued<M>> {
     fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
         debug_assert!(capacity > 0, "a buffer holds a chunk");
-        let (mut waiting, mut ready) = (self.ports.get(u).own, 0);
-        while waiting != 0 {
-            let vc = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            ready |= u16::from(self.vcs.get(self.vcs_per_port(u) + vc).occupancy < capacity) << vc;
+        let mut ready = 0;
+        for vc in channels::each(self.ports.get(u).own) {
+            if self.vcs.get(self.vc_row(u, vc)).occupancy < capacity {
+                ready |= vc.bit();
+            }
         }
         ready
     }

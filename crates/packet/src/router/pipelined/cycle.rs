@@ -1,18 +1,21 @@
 //! Cycles: arrivals, steps, sleep.
 
 use super::{Pipelined, Work, config::Sharing};
-use crate::places::{LocalPort, Side};
 use crate::{
     effects::Fx,
-    net::{Net, Static},
+    net::{Net, Static, channels},
     network::{End, Line},
     router::clock::{Clocked, CycleClock, Stage},
+};
+use crate::{
+    places::{LocalPort, Side},
+    pools::{ChunkRow, List, RowNumber},
 };
 use base::{
     index::{ChannelId, LinkId, PortId},
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, NIL, mode::Mode};
+use engine::state::{NIL, mode::Mode};
 use std::ops::Range;
 
 /// A step of a router's cycle.
@@ -53,14 +56,15 @@ impl<M: Mode> Clocked for Pipelined<M> {
         self.inputs.edit(input).arrival = at;
     }
 
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId) {
-        let chunks = &mut n.chunks;
+    fn buffer(n: &mut Net<Self>, chunk: ChunkRow, input: LocalPort, vc: ChannelId) {
         if n.router.rules.virtual_output_queues {
-            let row = input.number() * u32::from(cx.net.config.vcs) + u32::from(vc.number());
+            let row = n.vc_row(input, vc);
+            let chunks = &mut n.chunks;
             n.router.entries.edit(row).fifo.push(chunks, chunk);
             n.router.inputs.edit(input).entering |= vc.bit();
         } else {
             let unit = n.router.first_unit(input) + u32::from(vc.number());
+            let chunks = &mut n.chunks;
             n.router.append(input, unit, |fifo| fifo.push(chunks, chunk));
         }
         n.router.clock.routers.edit(n.router.clock.owner[input]).held += 1;
@@ -132,36 +136,26 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// Puts what arrived into the queues of its outputs: heads are routed now, the others follow.
-    fn sort_arrivals(
-        &mut self,
-        cx: &Static,
-        local: u32,
-        input: LocalPort,
-        mut entering: u16,
-        fx: &mut impl Fx,
-    ) {
+    fn sort_arrivals(&mut self, cx: &Static, local: u32, input: LocalPort, entering: u16, fx: &mut impl Fx) {
         self.router.inputs.edit(input).entering = 0;
-        let vcs = u32::from(cx.net.config.vcs);
-        while entering != 0 {
-            let vc = entering.trailing_zeros();
-            entering &= entering - 1;
-            let row = input.number() * vcs + vc;
+        for vc in channels::each(entering) {
+            let row = self.vc_row(input, vc);
             while let Some(c) = self.router.entries.edit(row).fifo.pop(&self.chunks) {
                 if self.chunks.get(c).index() == 0 {
-                    if self.is_lost(cx, local, input, ChannelId::new(vc as u8), c, fx) {
+                    if self.is_lost(cx, local, input, vc, c, fx) {
                         continue;
                     }
-                    let choice = self.ask_routing(cx, local, input, ChannelId::new(vc as u8), c, fx);
+                    let choice = self.ask_routing(cx, local, input, vc, c, fx);
                     // What the routing said is kept where the chunk is, until the head comes to the front of its queue.
                     self.router.entries.edit(row).queue = choice.port.number();
                     self.notes.set(c, choice.state);
                     self.chunks.edit(c).set_origin(u32::from(choice.vc.number()));
-                } else if self.is_lost(cx, local, input, ChannelId::new(vc as u8), c, fx) {
+                } else if self.is_lost(cx, local, input, vc, c, fx) {
                     continue;
                 }
                 let queue = self.router.entries.get(row).queue;
                 let queues = self.router.shapes[local as usize].queues;
-                let unit = self.router.first_unit(input) + vc * queues + queue;
+                let unit = self.router.first_unit(input) + u32::from(vc.number()) * queues + queue;
                 let chunks = &mut self.chunks;
                 self.router.append(input, unit, |fifo| fifo.push(chunks, c));
             }
@@ -175,7 +169,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         local: u32,
         input: LocalPort,
         vc: ChannelId,
-        c: u32,
+        c: ChunkRow,
         fx: &mut impl Fx,
     ) -> bool {
         if !Self::is_lossy(cx) {
@@ -198,7 +192,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         local: u32,
         input: LocalPort,
         vc: ChannelId,
-        c: u32,
+        c: ChunkRow,
         fx: &mut impl Fx,
     ) -> fabric::routing::Choice {
         let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
@@ -247,7 +241,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let fits = free.saturating_sub(held);
         let mut chance = if fits > s { fits } else { NEVER };
         chance = chance.min(release);
-        if let (End::Terminal { .. }, true) = (line.end, port.flight.head != NIL) {
+        if let (End::Terminal { .. }, true) = (line.end, !port.flight.is_empty()) {
             // The terminal takes chunks lazily: the credit is not on its way yet.
             chance = chance.min(self.flights.get(port.flight.head).time + timing.credit_delay);
         }
@@ -278,7 +272,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 return true;
             }
             let fifo = &mut self.router.units.edit(unit).fifo;
-            *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
+            *fifo = if next.is_nil() { List::default() } else { List { head: next, ..*fifo } };
         }
     }
 }

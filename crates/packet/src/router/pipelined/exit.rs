@@ -1,13 +1,13 @@
 //! From the switch to the link: at once, or through queues at the output.
 
 use super::{Pipelined, config::Sharing};
-use crate::places::LocalPort;
 use crate::{
     effects::{Fx, Record},
-    net::{Channel, Net, Static},
+    net::{Channel, Net, Static, channels},
     network::End,
-    router::{clock::Stage, window::after},
+    router::clock::Stage,
 };
+use crate::{places::LocalPort, pools::ChunkRow};
 use base::{
     hash::Fingerprint,
     index::{ChannelId, LinkId},
@@ -38,24 +38,25 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// Whether `n` chunks more may go to VC `vc` of an output: buffers behind the link, or its queue. The link is not asked.
     pub(super) fn fits(&self, cx: &Static, out: LocalPort, vc: ChannelId, n: u32) -> bool {
-        let (first, vcs) = (self.vcs_per_port(out), u32::from(cx.net.config.vcs));
+        let v = self.vc_row(out, vc);
         let line = Self::line(cx, out);
         if let Some(most) = self.router.rules.output_queue {
-            let own = *self.router.lengths.get(first + u32::from(vc.number()));
+            let own = *self.router.lengths.get(v);
             let Sharing::Shared(threshold) = self.router.rules.output_sharing else { return own + n <= most };
             let least = self.least(cx);
             // Counted anew each time: routers have few outputs, and few share buffers.
             let shape = &self.router.shapes[self.router.clock.owner[out] as usize];
-            let begin = line.own_base.number() * vcs;
-            let lengths = begin..begin + shape.ports * vcs;
-            let used = lengths.map(|v| self.router.lengths.get(v).saturating_sub(least)).sum();
-            return fits_shared(threshold.0, own, n, least, shape.ports * vcs * (most - least), used);
+            let queues = shape.ports * u32::from(self.width);
+            let begin = self.first_vc(line.own_base);
+            let lengths = (0..queues).map(|k| *self.router.lengths.get(begin.plus(k)));
+            let used = lengths.map(|length| length.saturating_sub(least)).sum();
+            return fits_shared(threshold.0, own, n, least, queues * (most - least), used);
         }
         let capacity = cx.net.timings[line.timing as usize].capacity;
-        let own = self.vcs.get(first + u32::from(vc.number())).occupancy;
+        let own = self.vcs.get(v).occupancy;
         match (self.router.rules.input_sharing, line.end) {
             (Sharing::Private, _) | (_, End::Terminal { .. }) => own + n <= capacity,
-            (Sharing::Shared(threshold), _) => self.fits_behind(cx, (first, own), n, threshold.0, capacity),
+            (Sharing::Shared(threshold), _) => self.fits_behind(cx, out, own, n, threshold.0, capacity),
         }
     }
 
@@ -63,14 +64,15 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn fits_behind(
         &self,
         cx: &Static,
-        (first, own): (u32, u32),
+        out: LocalPort,
+        own: u32,
         n: u32,
         threshold: u32,
         capacity: u32,
     ) -> bool {
-        let (vcs, least) = (u32::from(cx.net.config.vcs), self.least(cx).min(capacity));
-        let used = (first..first + vcs).map(|v| self.vcs.get(v).occupancy.saturating_sub(least)).sum();
-        fits_shared(threshold, own, n, least, vcs * (capacity - least), used)
+        let least = self.least(cx).min(capacity);
+        let used = self.vcs_of(out).map(|(_, v)| self.vcs.get(v).occupancy.saturating_sub(least)).sum();
+        fits_shared(threshold, own, n, least, u32::from(self.width) * (capacity - least), used)
     }
 
     /// Whether an output takes a chunk at `s`, whatever its VC: its link is free, or its buffer has room.
@@ -161,7 +163,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn queue_at_output(
         &mut self,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         (out, vc): (LocalPort, ChannelId),
         s: Ps,
         fx: &mut impl Fx,
@@ -191,7 +193,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 continue;
             }
             let port = self.ports.edit(u);
-            let vc = after(ready, port.last_vc);
+            let vc = channels::after(ready, port.last_vc);
             port.last_vc = vc;
             let v = self.vc_row(u, vc);
             let row = self.vcs.edit(v);
@@ -224,18 +226,14 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
         let line = Self::line(cx, u);
         let capacity = cx.net.timings[line.timing as usize].capacity;
-        let (mut waiting, mut ready, first) = (self.ports.get(u).own, 0, self.vcs_per_port(u));
-        while waiting != 0 {
-            let vc = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            let own = self.vcs.get(first + vc).occupancy;
+        let mut ready = 0;
+        for vc in channels::each(self.ports.get(u).own) {
+            let own = self.vcs.get(self.vc_row(u, vc)).occupancy;
             let room = match (self.router.rules.input_sharing, line.end) {
                 (Sharing::Private, _) | (_, End::Terminal { .. }) => own < capacity,
-                (Sharing::Shared(threshold), _) => {
-                    self.fits_behind(cx, (first, own), 1, threshold.0, capacity)
-                }
+                (Sharing::Shared(threshold), _) => self.fits_behind(cx, u, own, 1, threshold.0, capacity),
             };
-            ready |= u16::from(room) << vc;
+            ready |= if room { vc.bit() } else { 0 };
         }
         ready
     }
@@ -245,7 +243,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         &self,
         cx: &Static,
         u: LocalPort,
-        visit: &mut dyn FnMut(LinkId, ChannelId, u32),
+        visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow),
     ) {
         if !cx.local.is_routers(u) {
             return;
@@ -263,10 +261,9 @@ impl<M: Mode> Net<Pipelined<M>> {
                 .for_each(|c| visit(link(), ChannelId::new(vc), c));
         }
         if self.router.rules.virtual_output_queues {
-            let vcs = u32::from(cx.net.config.vcs);
-            for vc in 0..vcs {
-                let entry = self.router.entries.get(u.number() * vcs + vc);
-                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), ChannelId::new(vc as u8), c));
+            for (vc, v) in self.vcs_of(u) {
+                let entry = self.router.entries.get(v);
+                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
             }
         }
     }
@@ -293,8 +290,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 Stage::Active if !self.fits(cx, row.out, row.vc, 1) => row.vc.bit(),
                 _ => 0,
             };
-            let to: Vec<Channel> =
-                ChannelId::first(16).filter(|v| group & v.bit() != 0).map(|v| (line.link, v)).collect();
+            let to: Vec<Channel> = channels::each(group).map(|v| (line.link, v)).collect();
             let vc = ((unit - first) / shape.queues) as u8;
             visit((self.input_link(cx, u), ChannelId::new(vc)), if group == 0 { 0 } else { chunks }, &to);
         }
@@ -336,12 +332,11 @@ impl<M: Mode> Net<Pipelined<M>> {
                 );
             }
         }
-        for vc in 0..cx.net.config.vcs {
-            let list = self.vcs.get(self.vcs_per_port(u) + u32::from(vc)).own;
+        for (vc, v) in self.vcs_of(u) {
+            let list = self.vcs.get(v).own;
             self.hash_list(13 << 40 | u64::from(vc) << 32 | link, list, sum);
             if self.router.rules.virtual_output_queues {
-                let entry =
-                    self.router.entries.get(u.number() * u32::from(cx.net.config.vcs) + u32::from(vc));
+                let entry = self.router.entries.get(v);
                 self.hash_list(14 << 40 | u64::from(vc) << 32 | link, entry.fifo, sum);
             }
         }

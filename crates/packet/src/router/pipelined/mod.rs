@@ -22,7 +22,8 @@ use crate::{
 };
 use crate::{
     local::Local,
-    places::{LocalPort, Upstream},
+    places::{LocalPort, Upstream, VcRow},
+    pools::{ChunkRow, List},
 };
 use base::{
     hash::{Fingerprint, mix64},
@@ -32,7 +33,7 @@ use base::{
 };
 use config::{FlowControl, Pipeline, Sharing};
 use engine::state::{
-    Fifo, Journal, NIL, Table,
+    Journal, NIL, Table,
     mode::{Mode, Undo},
 };
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ use serde::{Deserialize, Serialize};
 /// A queue at an input: a virtual channel's, or a virtual channel's for one output.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Unit {
-    fifo: Fifo,
+    fifo: List<ChunkRow>,
     /// Output port (local) of the packet in front.
     out: LocalPort,
     /// Routing's memory for the packet.
@@ -57,7 +58,7 @@ struct Unit {
 /// Where chunks of an input VC arrive that are to be sorted by output.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 struct Entry {
-    fifo: Fifo,
+    fifo: List<ChunkRow>,
     /// Queue of the packet whose chunks come.
     queue: u32,
 }
@@ -116,13 +117,13 @@ pub struct Pipelined<M: Mode = Undo> {
     /// Units with chunks, a bit each: words of an input follow each other.
     busy: Table<u64, M>,
     /// By input VC, if outputs have queues at inputs.
-    entries: Table<Entry, M>,
+    entries: Table<Entry, M, VcRow>,
     /// VC whose turn it is, by way into the switch.
     turns: Table<u32, M>,
     /// Words of allocators.
     words: Table<u64, M>,
     /// Chunks in queues at outputs, by VC, if there are any.
-    lengths: Table<u32, M>,
+    lengths: Table<u32, M, VcRow>,
     rules: Pipeline,
     shapes: Vec<Shape>,
     /// First port of each router.
@@ -244,7 +245,7 @@ impl<M: Mode> Pipelined<M> {
     }
 
     /// A chunk comes to the end of a queue at an input.
-    fn append(&mut self, input: LocalPort, unit: u32, push: impl FnOnce(&mut Fifo)) {
+    fn append(&mut self, input: LocalPort, unit: u32, push: impl FnOnce(&mut List<ChunkRow>)) {
         let row = self.units.edit(unit);
         let empty = row.fifo.is_empty();
         push(&mut row.fifo);
@@ -298,7 +299,7 @@ impl<M: Mode> Router for Pipelined<M> {
     /// VCs with something waiting at the output, a bit each.
     type Port = u16;
     /// Chunks that wait at the output.
-    type Vc = Fifo;
+    type Vc = List<ChunkRow>;
 
     fn new(net: &Network, local: &Local) -> Self {
         let ports = local.router_ports() as usize;
@@ -327,7 +328,7 @@ impl<M: Mode> Router for Pipelined<M> {
             shapes.push(shape);
         }
         let unit = Unit {
-            fifo: Fifo::default(),
+            fifo: List::default(),
             out: LocalPort::new(NIL),
             state: 0,
             ready: 0,
@@ -390,7 +391,7 @@ impl<M: Mode> Router for Pipelined<M> {
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -399,7 +400,7 @@ impl<M: Mode> Router for Pipelined<M> {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
         let input = base.plus(in_port.number());
         debug_assert_eq!(cx.local.upstream[input], from, "an input has one upstream port");
-        Self::buffer(n, cx, c, input, vc);
+        Self::buffer(n, c, input, vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
@@ -460,20 +461,19 @@ impl<M: Mode> Router for Pipelined<M> {
         n.settle_arrivals(cx, now);
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {
         n.visit_held(cx, u, visit);
     }
 
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
+    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {
         n.visit_held(cx, u, &mut |_, _, chunk| visit(chunk));
-        for vc in 0..u32::from(cx.net.config.vcs) {
-            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
+        for (_, v) in n.vcs_of(u) {
+            n.vcs.get(v).own.iter(&n.chunks).for_each(&mut *visit);
         }
     }
 
     fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
-        let first = n.vcs_per_port(u);
-        (first..first + n.width).map(|v| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
+        n.vcs_of(u).map(|(_, v)| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
     }
 
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {

@@ -8,12 +8,11 @@ use super::{
 use crate::places::LocalPort;
 use crate::{
     effects::Fx,
-    net::{Net, Static},
+    net::{Net, Static, channels},
     router::{
         allocator::{ALLOCATORS, Request},
         arbiter::Arbiter,
         clock::Stage,
-        window::after,
     },
 };
 use base::index::ChannelId;
@@ -204,9 +203,8 @@ impl<M: Mode> Net<Pipelined<M>> {
             return free;
         }
         let chunks = u32::from(self.packets.get(self.chunks.get(row.fifo.head).packet).chunks);
-        let first = self.vcs_per_port(row.out);
-        for vc in ChannelId::first(16).filter(|vc| group & vc.bit() != 0) {
-            let v = first + u32::from(vc.number());
+        for vc in channels::each(group) {
+            let v = self.vc_row(row.out, vc);
             let waits = wait && (self.vcs.get(v).occupancy > 0 || !self.vcs.get(v).own.is_empty());
             if waits || (whole && !self.fits(cx, row.out, vc, chunks)) {
                 free &= !vc.bit();
@@ -233,7 +231,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     ) {
         let vcs = cx.net.config.vcs;
         let group = self.router.group(Self::line(cx, row.out), row.vc.number(), vcs);
-        let mut free = self.free_vcs(cx, row, group);
+        let free = self.free_vcs(cx, row, group);
         if free == 0 {
             return;
         }
@@ -242,18 +240,16 @@ impl<M: Mode> Net<Pipelined<M>> {
         let age = self.age(row);
         let piggyback = self.router.rules.vc_allocator.is_none();
         let mut room = false;
-        while free != 0 {
-            let v = free.trailing_zeros();
-            free &= free - 1;
+        for v in channels::each(free) {
             // A head that may go at once needs a channel with a buffer for it, not only a free one.
             let early = piggyback || self.router.rules.speculation != Speculation::Off;
-            room |= early && self.fits(cx, row.out, ChannelId::new(v as u8), 1);
+            room |= early && self.fits(cx, row.out, v, 1);
             if piggyback {
                 continue;
             }
             work.vcs.requests.push(Request {
                 row: unit - shape.unit,
-                column: out * u32::from(vcs) + v,
+                column: out * u32::from(vcs) + u32::from(v.number()),
                 level: 0,
                 age,
                 label: unit,
@@ -359,11 +355,10 @@ impl<M: Mode> Net<Pipelined<M>> {
         let row = *self.router.units.get(unit);
         let group = self.router.group(Self::line(cx, row.out), row.vc.number(), cx.net.config.vcs);
         let free = self.free_vcs(cx, &row, group);
-        let with_room =
-            ChannelId::first(16).filter(|&vc| free & vc.bit() != 0 && self.fits(cx, row.out, vc, 1));
+        let with_room = channels::each(free).filter(|&vc| self.fits(cx, row.out, vc, 1));
         let ready = with_room.fold(0u16, |set, vc| set | vc.bit());
         if ready != 0 {
-            let vc = after(ready, *self.router.picked.get(row.out));
+            let vc = channels::after(ready, *self.router.picked.get(row.out));
             *self.router.picked.edit(row.out) = vc;
             *self.router.taken.edit(row.out) |= vc.bit();
             let row = self.router.units.edit(unit);

@@ -8,12 +8,13 @@ use crate::{
     config::{Injects, Rules},
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
-    net::{Channel, Net, Router, Static},
+    net::{Channel, Net, Router, Static, channels},
     network::{End, Line, Network},
 };
 use crate::{
     local::Local,
-    places::{LocalPort, Upstream},
+    places::{LocalPort, Upstream, VcRow},
+    pools::{ChunkRow, List},
 };
 use base::{
     hash::Fingerprint,
@@ -24,7 +25,7 @@ use base::{
 use engine::{
     key::Class,
     state::{
-        Fifo, Journal, Table,
+        Journal, Table,
         mode::{Mode, Undo},
     },
 };
@@ -34,7 +35,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq)]
 pub struct WindowRouter<M: Mode = Undo> {
     /// Chunks that arrived when the window was full, by port and VC.
-    pub queued: Table<Fifo, M>,
+    pub queued: Table<List<ChunkRow>, M, VcRow>,
 }
 
 /// Its part of a port.
@@ -69,10 +70,10 @@ impl<M: Mode> Router for WindowRouter<M> {
     };
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
-    type Vc = Fifo;
+    type Vc = List<ChunkRow>;
 
     fn new(net: &Network, local: &Local) -> Self {
-        Self { queued: Table::new(local.lines.len() * usize::from(net.config.vcs), Fifo::default()) }
+        Self { queued: Table::new(local.lines.len() * usize::from(net.config.vcs), List::default()) }
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
@@ -80,14 +81,14 @@ impl<M: Mode> Router for WindowRouter<M> {
     }
 
     fn bytes(ports: u64, vcs: u64) -> u64 {
-        ports * vcs * size_of::<Fifo>() as u64
+        ports * vcs * size_of::<List<ChunkRow>>() as u64
     }
 
     #[inline]
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -145,11 +146,10 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
-        for vc in 0..cx.net.config.vcs {
-            let v = n.vcs_per_port(u) + u32::from(vc);
-            let link = Net::<Self>::line(cx, u).link;
-            n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, ChannelId::new(vc), c));
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {
+        let link = Net::<Self>::line(cx, u).link;
+        for (vc, v) in n.vcs_of(u) {
+            n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, vc, c));
             for c in n.router.queued.get(v).iter(&n.chunks) {
                 let (from, vc) = n.origin(cx, u, n.chunks.get(c).origin());
                 visit(cx.local.link_of(from), vc, c);
@@ -158,19 +158,15 @@ impl<M: Mode> Router for WindowRouter<M> {
     }
 
     fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
-        let first = n.vcs_per_port(u);
-        (first..first + n.width).map(|v| n.router.queued.get(v).iter(&n.chunks).count() as u32).sum()
+        n.vcs_of(u).map(|(_, v)| n.router.queued.get(v).iter(&n.chunks).count() as u32).sum()
     }
 
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
-        for vc in 0..cx.net.config.vcs {
-            for c in n.router.queued.get(n.vcs_per_port(u) + u32::from(vc)).iter(&n.chunks) {
+        let link = Net::<Self>::line(cx, u).link;
+        for (vc, v) in n.vcs_of(u) {
+            for c in n.router.queued.get(v).iter(&n.chunks) {
                 let (from, from_vc) = n.origin(cx, u, n.chunks.get(c).origin());
-                visit(
-                    (cx.local.link_of(from), from_vc),
-                    1,
-                    &[(Net::<Self>::line(cx, u).link, ChannelId::new(vc))],
-                );
+                visit((cx.local.link_of(from), from_vc), 1, &[(link, vc)]);
             }
         }
     }
@@ -182,8 +178,7 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);
-        for vc in 0..cx.net.config.vcs {
-            let v = n.vcs_per_port(u) + u32::from(vc);
+        for (vc, v) in n.vcs_of(u) {
             for (kind, list) in [(9u64, n.vcs.get(v).own), (10, *n.router.queued.get(v))] {
                 n.hash_list(kind << 40 | u64::from(vc) << 32 | link, list, sum);
             }
@@ -208,7 +203,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
     fn pass_on(
         &mut self,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         from_vc: ChannelId,
@@ -242,7 +237,9 @@ impl<M: Mode> Net<WindowRouter<M>> {
             self.return_credit(cx, from, from_vc, now, fx);
         } else {
             // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
-            self.chunks.edit(c).set_origin(in_port.number() * self.width + u32::from(from_vc.number()));
+            self.chunks
+                .edit(c)
+                .set_origin(VcRow::of(LocalPort::new(in_port.number()), self.width, from_vc).number());
             self.router.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).own.blocked |= choice.vc.bit();
             self.set_credit(cx, u, fx);
@@ -254,7 +251,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
 
     /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
     #[inline]
-    fn accept(&mut self, cx: &Static, c: u32, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) {
+    fn accept(&mut self, cx: &Static, c: ChunkRow, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) {
         let now = fx.now();
         let chunk = self.chunks.get(c);
         let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
@@ -291,8 +288,9 @@ impl<M: Mode> Net<WindowRouter<M>> {
     #[inline]
     fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, ChannelId) {
         // Inputs and outputs of a router have the same numbers.
-        let input = Self::line(cx, u).own_base.plus(origin / self.width);
-        (cx.local.upstream[input], ChannelId::new((origin % self.width) as u8))
+        let width = u32::from(self.width);
+        let input = Self::line(cx, u).own_base.plus(origin / width);
+        (cx.local.upstream[input], ChannelId::new((origin % width) as u8))
     }
 
     /// Rule 2: a credit that a blocked port waits for is there.
@@ -319,7 +317,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
     #[inline]
     fn catch_up(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
-        let first_vc = self.vcs_per_port(u);
+        let first_vc = self.first_vc(u);
         loop {
             let port = self.ports.get(u);
             let start = port.clock.rounded(timing.denominator).max(port.since);
@@ -328,9 +326,9 @@ impl<M: Mode> Net<WindowRouter<M>> {
             }
             let port = self.ports.edit(u);
             debug_assert!(port.own.waiting != 0, "who has nothing waiting is not caught up");
-            let vc = after(port.own.waiting, port.last_vc);
+            let vc = channels::after(port.own.waiting, port.last_vc);
             port.last_vc = vc;
-            let row = self.vcs.edit(first_vc + u32::from(vc.number()));
+            let row = self.vcs.edit(first_vc.at(vc));
             let c = row.own.pop(&self.chunks).expect("a waiting VC has something pending");
             if row.own.is_empty() {
                 port.own.waiting &= !vc.bit();
@@ -343,31 +341,5 @@ impl<M: Mode> Net<WindowRouter<M>> {
                 return;
             }
         }
-    }
-}
-
-/// Round robin: the first of `waiting` after `last`, else the first of all.
-#[inline]
-pub fn after(waiting: u16, last: ChannelId) -> ChannelId {
-    let later = u32::from(waiting) & !((2u32 << last.number()) - 1);
-    debug_assert!(waiting != 0 && last < ChannelId::new(16), "somebody waits");
-    let mask = if later != 0 { later } else { u32::from(waiting) };
-    ChannelId::new(mask.trailing_zeros() as u8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::after;
-    use base::index::ChannelId;
-
-    #[test]
-    fn round_robin_goes_around() {
-        let after = |waiting, last| after(waiting, ChannelId::new(last)).number();
-        assert_eq!(after(0b1011, 15), 0);
-        assert_eq!(after(0b1011, 0), 1);
-        assert_eq!(after(0b1011, 1), 3);
-        assert_eq!(after(0b1011, 3), 0);
-        assert_eq!(after(0b1000, 3), 3);
-        assert_eq!(after(0x8000, 15), 15);
     }
 }
