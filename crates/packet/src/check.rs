@@ -4,6 +4,7 @@ use super::{
     effects::Wire,
     net::{Channel, Net, Router},
     places::LocalPort,
+    rows,
     state::PacketDomain,
 };
 use base::{
@@ -67,7 +68,7 @@ impl Books {
                 add(line.link, net.flights.get(f).vc);
             }
             for code in net.credits_of(u) {
-                add(line.link, ChannelId::new((code & 15) as u8));
+                add(line.link, rows::channel_of(code));
             }
             R::held(net, cx, u, &mut |link, vc, _| add(link, vc));
         }

@@ -6,7 +6,7 @@
 use crate::{
     census::Census,
     check::Books,
-    ended::{Carried, Ended},
+    ended::{Carried, Ended, Rested},
     finish,
     hybrid::conductor::{Conductor, Counts, ZombieCounts},
     measured::Measured,
@@ -66,7 +66,7 @@ pub struct Part {
     copied: u64,
     discarded: u64,
     sent: BTreeMap<LinkId, Carried>,
-    rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
+    rests: BTreeMap<LinkId, Rested>,
     books: Option<Books>,
     census: Option<Census>,
     waits: Option<Waits>,
@@ -141,6 +141,7 @@ impl Part {
         ending: Ending,
     ) -> Result<Ended, Failure> {
         let Ending { now, stop, end } = ending;
+        debug_assert!(now <= end, "no run goes on after its end");
         let dry = (stop == Stop::Dry && !self.suspended) || director.sampler.stuck;
         if let Some(books) = &self.books {
             books.balance(now)?;

@@ -1,6 +1,6 @@
 //! What a run leaves before it is summed up.
 
-use crate::{census::Census, loads::Loads, measured::Measured, net::Channel, sample::Sample};
+use crate::{census::Census, loads::Loads, measured::Measured, net::Channel, rows::Rest, sample::Sample};
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ pub struct Ended {
     pub last: Sample,
     /// What each link carried.
     pub sent: BTreeMap<LinkId, Carried>,
-    /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
-    pub rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
+    /// How each link slept, if links sleep.
+    pub rests: BTreeMap<LinkId, Rested>,
     /// Where each packet is, if that is checked.
     pub census: Option<Census>,
     /// Samples at ticks.
@@ -49,8 +49,18 @@ pub struct Carried {
     pub busy: Ps,
 }
 
+/// How a link slept, whole run but for its last rest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rested {
+    /// Until it last sent.
+    pub rest: Rest,
+    /// When it was free again after that.
+    pub free: Ps,
+}
+
 /// Share of `span` for which a link was busy; a chunk that is on it at the end counts up to the end only.
 #[must_use]
 pub fn utilisation(busy: Ps, span: Ps) -> f64 {
+    debug_assert!(span > 0, "a share is of something");
     (busy as f64 / span as f64).min(1.0)
 }

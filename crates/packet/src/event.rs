@@ -149,6 +149,10 @@ impl Alarm {
     #[inline]
     #[must_use]
     pub fn token(self) -> u32 {
+        debug_assert!(
+            !matches!(self, Self::Offer(number) | Self::Timer(number) if number >= TIMER),
+            "larger networks with transports are refused"
+        );
         let (kind, object) = match self {
             Self::Pull(port) => (Token::Pull, port.number()),
             Self::Tick(port) => (Token::Tick, port.number()),
@@ -176,6 +180,7 @@ impl Alarm {
     #[inline]
     #[must_use]
     pub fn of(token: u32) -> Self {
+        debug_assert!(token >> 31 == 0, "tokens have 31 bits");
         let object = token & PLACE;
         match token >> PLACE_BITS {
             0 => Self::Pull(LocalPort::new(object)),

@@ -2,12 +2,12 @@
 
 use super::{
     effects::Wire,
-    ended::{Carried, Ended, utilisation},
+    ended::{Carried, Ended, Rested, utilisation},
     hybrid::predicted::Predicted,
     judged,
     net::Router,
     network::Network,
-    rows::Chunk,
+    rows::{Chunk, Rest, channel_of, release_of},
     state::PacketDomain,
     tables,
     transport::MOST_WINDOWS,
@@ -58,12 +58,13 @@ pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId,
 
 /// How long links slept, whole run but for the last rest; empty if they do not sleep.
 #[must_use]
-pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, (Ps, u32, Ps)> {
+pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, Rested> {
     let mut rests = BTreeMap::new();
     for d in domains {
-        for ((u, line), rest) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()) {
+        for ((u, line), &rest) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()) {
             let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
-            rests.insert(line.link, (rest.0, rest.1, d.state.net.ports.get(u).clock.rounded(unit)));
+            let free = d.state.net.ports.get(u).clock.rounded(unit);
+            rests.insert(line.link, Rested { rest, free });
         }
     }
     rests
@@ -127,7 +128,7 @@ fn hash_ports<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
             sum.add(6 << 32 | link, f.time, id(c), what);
         }
         for code in state.credits_of(u) {
-            sum.add(7 << 32 | link, code >> 4, code & 15, 0);
+            sum.add(7 << 32 | link, release_of(code), channel_of(code).into(), 0);
         }
         R::hash(state, cx, u, sum);
     }
@@ -186,7 +187,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
         throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
-    summary.verdict = judged::judge(setup, net, &ended, (simulated, summary.throughput));
+    summary.verdict = judged::judge(setup, net, &ended, simulated, summary.throughput);
     // What was predicted has the spread of what was learned, and besides that the error of having learned it.
     let error = ended.hybrid.as_ref().and_then(|h| h.0.error_estimate).unwrap_or(0.0);
     summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
@@ -222,7 +223,7 @@ fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
         let used = &mut uses[usize::from(net.fabric.class_of_link(link))];
         used.links += 1;
         used.bits += carried.bytes as f64 * 8.0;
-        if let Some(&(asleep, wakings, free)) = ended.rests.get(&link) {
+        if let Some(&Rested { rest: Rest { asleep, wakings }, free }) = ended.rests.get(&link) {
             let last = simulated.saturating_sub(free).saturating_sub(net.sleep_after);
             used.asleep += u128::from(asleep + last);
             used.wakings += u64::from(wakings);

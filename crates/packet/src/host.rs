@@ -45,6 +45,7 @@ impl<R: Router> State<R> {
             self.posted.ahead(Ends { source, destination: posting.destination }, number, ahead);
         } else {
             let at = fx.instant() + cx.net.message_time;
+            debug_assert!(cx.net.message_time > 0, "programs know how long a message takes at least");
             let wire = Wire::Ahead { source, destination: posting.destination, number, ahead };
             // The terminal's own count: with a transport the number is the pair's.
             let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
@@ -66,6 +67,7 @@ impl<R: Router> Carrier for PacketDomain<R> {
 
     fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
         let Alarm { at, terminal, processor, ring, number } = alarm;
+        debug_assert!(at >= fx.instant(), "an alarm lies ahead");
         let processor = if ring == Ring::Begin { u32::MAX - processor } else { processor };
         let name = Name::Rank.of(terminal.number(), processor);
         fx.wake_on(self.cx.net.lane, at, Class::Ordinary, name, event::Alarm::Rank(number).token());

@@ -22,7 +22,8 @@ pub fn judge(
     setup: &Setup,
     net: &Network,
     ended: &Ended,
-    (simulated, throughput): (Ps, Option<Throughput>),
+    simulated: Ps,
+    throughput: Option<Throughput>,
 ) -> Verdict {
     let mut verdict = Verdict::ok();
     if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
@@ -32,7 +33,7 @@ pub fn judge(
     }
     how_it_ended(setup, net, ended, &mut verdict);
     open_sources(setup, net, ended, &mut verdict);
-    finite_sources(setup, net, ended, (simulated, throughput), &mut verdict);
+    finite_sources(setup, net, ended, simulated, throughput, &mut verdict);
     match batch::stationarity(&ended.observer.batches.batches()) {
         Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
             verdict.find(
@@ -123,7 +124,8 @@ fn finite_sources(
     setup: &Setup,
     net: &Network,
     ended: &Ended,
-    (simulated, throughput): (Ps, Option<Throughput>),
+    simulated: Ps,
+    throughput: Option<Throughput>,
     verdict: &mut Verdict,
 ) {
     let Some(Throughput { offered_fraction: Some(offered), accepted_fraction: accepted, .. }) = throughput

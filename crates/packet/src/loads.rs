@@ -50,6 +50,7 @@ impl Loads {
             self.links = carried.iter().map(|c| c.0).collect();
         }
         debug_assert!(self.links.iter().eq(carried.iter().map(|c| &c.0)), "the same links each time");
+        debug_assert!(self.frames.last().is_none_or(|last| last.0 < time), "frames follow each other");
         self.frames.push((time, carried.into_iter().map(|c| c.1).collect()));
         if self.frames.len() as u64 > self.most {
             // Frames stand at ticks stride, 2 stride, ..: those at even multiples stay.

@@ -38,6 +38,7 @@ impl Local {
     #[must_use]
     pub fn new(net: &Network, partition: u32) -> Self {
         let fabric = &*net.fabric;
+        assert!(partition < net.partitions, "a network has so many partitions");
         let routers: Vec<RouterId> =
             RouterId::first(fabric.routers()).filter(|&r| net.owner[r] == partition).collect();
         let mut base = vec![LocalPort::new(0)];
@@ -68,6 +69,11 @@ impl Local {
             let line = local.line(net, fabric.injection(local.terminals[i]));
             local.lines.push(line);
         }
+        debug_assert_eq!(
+            local.lines.len(),
+            local.router_ports() as usize + local.terminals.len(),
+            "a line leaves every port"
+        );
         local.find_inbound(net);
         local.find_upstream();
         local.find_lookahead(net);
@@ -78,6 +84,7 @@ impl Local {
     #[inline]
     #[must_use]
     pub fn on_plane(&self, net: &Network, local: u32, plane: u32) -> u32 {
+        debug_assert!(plane < net.fabric.planes(), "a fabric has so many planes");
         let each = self.terminals.len() as u32 / net.fabric.planes();
         plane * each + local % each
     }
@@ -85,6 +92,7 @@ impl Local {
     /// The line that an upstream port feeds.
     #[must_use]
     pub fn line_from(&self, from: Upstream) -> &Line {
+        debug_assert!(from != Upstream::NONE, "nothing comes in where nothing feeds");
         match from.side() {
             Side::Here(port) => &self.lines[port],
             Side::Afar(inbound) => &self.inbound[inbound as usize],
@@ -226,6 +234,10 @@ impl Local {
         for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
             // Credits are dated by decisions, alarms may come later.
             let late = net.config.router.rules.lag;
+            debug_assert!(
+                net.timings[line.timing as usize].credit_delay > late,
+                "credits take longer than decisions"
+            );
             least(from, net.timings[line.timing as usize].credit_delay - late);
         }
         if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {

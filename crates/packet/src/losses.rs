@@ -21,6 +21,7 @@ impl Chance {
     /// Probability that a packet of `bytes` is lost: 1 - (1 - loss) (1 - BER)^(8 bytes).
     #[must_use]
     pub fn losing(&self, bytes: u32) -> f64 {
+        debug_assert!(bytes > 0, "a packet has a byte on the wire");
         1.0 - (1.0 - self.loss) * power(1.0 - self.bit_errors, 8 * u64::from(bytes))
     }
 }
@@ -75,6 +76,7 @@ impl Losses {
 
 /// A probability in units of 2^-64.
 fn threshold(probability: f64) -> u64 {
+    debug_assert!((0.0..=1.0).contains(&probability), "a probability is a share");
     (probability * 18_446_744_073_709_551_616.0) as u64
 }
 

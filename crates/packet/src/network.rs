@@ -265,6 +265,7 @@ impl Network {
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         let sleep_after = setup.energy.as_ref().map_or(0, |e| e.sleep_after);
+        debug_assert!(partitions > 0, "somebody simulates");
         let owner = fabric::partition::split(&fabric, partitions);
         Self {
             crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
@@ -332,6 +333,7 @@ impl Network {
     /// Most payload of a packet.
     #[must_use]
     pub fn payload(&self) -> u32 {
+        debug_assert!(self.head() < self.config.packet, "a packet holds more than its head");
         self.config.packet - self.head()
     }
 
@@ -441,6 +443,7 @@ fn crossings(fabric: &Fabric, owner: &Column<RouterId, u32>, partitions: u32) ->
             all.push(crossing);
         }
     }
+    debug_assert_eq!(all.len(), fabric.ports().len(), "every directed link between routers is in the list");
     all
 }
 
@@ -455,6 +458,7 @@ fn info_period(setup: &Setup) -> Ps {
 }
 
 fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: u32) -> Timing {
+    debug_assert!((1..=config.chunk).contains(&shortest), "no chunk is longer than a full one");
     let time = |bytes: u32| link.bandwidth.time(u64::from(bytes)).unwrap_or_default();
     Timing {
         bandwidth: link.bandwidth,

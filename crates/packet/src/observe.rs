@@ -121,14 +121,14 @@ impl Observer {
 
     /// A packet was handed over.
     #[inline]
-    fn created(&mut self, time: Ps, id: u64, bytes: u32, (destination, packets): (TerminalId, u32)) {
+    fn created(&mut self, time: Ps, id: u64, bytes: u32, destination: TerminalId, packets: u32) {
         self.sums.fingerprint.add(time, 1 << 32, id, u64::from(bytes));
         self.sums.packets.0 += 1;
         self.sums.last = self.sums.last.max(time);
         if let Some(window) = self.window(Side::Created, time) {
             window.created += 1;
         }
-        self.handed_over(TerminalId::new((id >> 32) as u32), destination, u64::from(bytes), (packets, 1));
+        self.handed_over(TerminalId::new((id >> 32) as u32), destination, u64::from(bytes), packets, 1);
         if let Some(ledger) = &mut self.sums.ledger {
             ledger.handed_over(id, bytes, destination);
         }
@@ -141,7 +141,8 @@ impl Observer {
         source: TerminalId,
         destination: TerminalId,
         bytes: u64,
-        (of, packets): (u32, u32),
+        of: u32,
+        packets: u32,
     ) {
         let Some(learner) = &mut self.learner else { return };
         if self.queues {
@@ -167,6 +168,10 @@ impl Observer {
     }
 
     fn delivered(&mut self, time: Ps, p: &Packet) {
+        debug_assert!(
+            time >= p.last_arrival && p.chunks > 0,
+            "a packet is delivered when its last chunk is there"
+        );
         let source = p.source();
         self.sums.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id, u64::from(p.bytes));
         self.sums.packets.1 += 1;
@@ -179,7 +184,7 @@ impl Observer {
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
             let size = SizeClass::of(u64::from(p.bytes), p.message_packets, self.net.config.packet);
-            learner.delivered(&hybrid.shape, (size, time / hybrid.batch), (source, p.destination), latency);
+            learner.delivered(&hybrid.shape, size, time / hybrid.batch, (source, p.destination), latency);
         }
         if let Some(window) = self.window(Side::Delivered, time) {
             window.latency.record(latency);
@@ -246,6 +251,7 @@ impl Observer {
     /// A message is complete.
     #[inline(always)]
     fn message(&mut self, time: Ps, created: Ps, ends: Ends, number: u32) {
+        debug_assert!(time >= created, "a message arrives after it is sent");
         let Ends { source, destination } = ends;
         let what = 3 << 32 | u64::from(destination);
         self.sums.fingerprint.add(time, what, u64::from(source), u64::from(number));
@@ -288,6 +294,7 @@ impl Observer {
     #[inline(always)]
     fn predicted(&mut self, time: Ps, p: &Predicted) {
         let (source, packets) = (p.source(), u64::from(p.packets));
+        debug_assert!(packets > 0 && time >= p.created, "something arrives, after it was sent");
         self.sums.last = self.sums.last.max(time);
         self.sums.fingerprint.add(time, 5 << 32 | u64::from(p.destination), p.id, p.bytes);
         self.sums.packets.1 += packets;
@@ -335,6 +342,7 @@ impl Observer {
 fn parts(net: &Network, p: &Packet, latency: Ps) -> [Ps; LatencyParts::COUNT] {
     let source_queue = p.start - p.created;
     let travel = p.last_arrival - p.start;
+    debug_assert!(source_queue + travel <= latency, "the parts of a latency are within it");
     let resequencing = latency - source_queue - travel;
     let router = (u64::from(p.hops) * net.config.router_delay).min(travel);
     let wire = (u64::from(p.wire) << net.part_shift).min(travel - router);
@@ -356,7 +364,7 @@ impl Observe<Record> for Observer {
                 self.sums.last = self.sums.last.max(*time);
             }
             Record::Created { time, id, bytes, destination, packets } => {
-                self.created(*time, *id, *bytes, (*destination, *packets));
+                self.created(*time, *id, *bytes, *destination, *packets);
             }
             Record::Of { created, number, packets, terminal } => {
                 self.part =
@@ -379,7 +387,8 @@ impl Observe<Record> for Observer {
                     TerminalId::new((*id >> 32) as u32),
                     *destination,
                     *bytes,
-                    (*packets, *packets),
+                    *packets,
+                    *packets,
                 );
                 if let Some(ledger) = &mut self.sums.ledger {
                     (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
@@ -410,7 +419,7 @@ impl Observe<Record> for Observer {
             }
             Record::Alone { time, packet } => self.alone(*time, packet),
             Record::Through { time, packet: p } => {
-                self.created(p.created, p.id, p.bytes as u32, (p.destination, p.message_packets));
+                self.created(p.created, p.id, p.bytes as u32, p.destination, p.message_packets);
                 self.alone(*time, p);
             }
         }

@@ -137,6 +137,7 @@ impl OnDemand {
     }
 
     fn at(&mut self, time: Ps, due: Due) {
+        debug_assert!(time >= self.network.now(), "what is planned lies ahead");
         self.counter += 1;
         self.due.push(Reverse((time, self.counter, due)));
     }
@@ -208,6 +209,7 @@ impl OnDemand {
             let Some(place) = self.packets.remove(&packet) else { continue };
             let message = &mut self.messages[place as usize];
             message.packets.1 -= 1;
+            debug_assert!(message.packets.1 >= message.packets.0, "what arrives was handed in");
             if message.packets.1 == 0 {
                 arrived.push(message.tag);
                 self.free.push(place);

@@ -42,6 +42,14 @@ impl VcRow {
         ChannelId::first(vcs).map(move |vc| (vc, self.at(vc)))
     }
 
+    /// The port and its virtual channel, where each port has `vcs`.
+    #[inline]
+    #[must_use]
+    pub const fn parts(self, vcs: u8) -> (LocalPort, ChannelId) {
+        let vcs = vcs as u32;
+        (LocalPort::new(self.number() / vcs), ChannelId::new((self.number() % vcs) as u8))
+    }
+
     /// Which virtual channel it is of the port whose first one is `first`.
     #[inline]
     #[must_use]
@@ -118,5 +126,14 @@ mod tests {
         assert_eq!(Upstream::here(LocalPort::new(7)).side(), Side::Here(LocalPort::new(7)));
         assert_eq!(Upstream::afar(7).side(), Side::Afar(7));
         assert_eq!((size_of::<Upstream>(), size_of::<LocalPort>()), (4, 4));
+    }
+
+    #[test]
+    fn channels_of_a_port_follow_each_other() {
+        let port = LocalPort::new(7);
+        for (vc, row) in VcRow::first_of(port, 4).each(4) {
+            assert_eq!((VcRow::of(port, 4, vc), row.parts(4)), (row, (port, vc)));
+            assert_eq!(row.channel(VcRow::first_of(port, 4)), vc);
+        }
     }
 }

@@ -22,6 +22,7 @@ impl<M: Mode> Default for Posted<M> {
 impl<M: Mode> Posted<M> {
     /// What a host sent ahead of a message between two terminals: at most one is under way with the same number.
     pub(super) fn ahead(&mut self, ends: Ends, number: u32, ahead: Ahead) {
+        debug_assert!(self.ahead.get(pair(ends), number).is_none(), "a number names one message under way");
         self.ahead.set(pair(ends), number, ahead);
     }
 

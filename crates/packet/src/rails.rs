@@ -67,6 +67,7 @@ impl Rails {
         for _ in 0..skip {
             common &= common - 1;
         }
+        debug_assert!(common.trailing_zeros() < self.planes || common == 0, "a rail is one of the planes");
         common.trailing_zeros().min(self.planes - 1)
     }
 }

@@ -74,6 +74,7 @@ impl Route<'_> {
         // What comes from a terminal has no channel of the routing's yet.
         hop.vc = ChannelId::new(hop.vc.number().saturating_sub(self.first_vc));
         let choice = self.routing.route(hop, congestion);
+        debug_assert!(choice.vc.number() < self.routing.vcs(), "a routing uses its own virtual channels");
         Choice { vc: choice.vc.plus(self.first_vc), ..choice }
     }
 }
@@ -171,6 +172,7 @@ impl After {
 
 /// Links between routers that only the first network has.
 fn failing(before: &Fabric, after: &Fabric) -> Vec<bool> {
+    assert!(before.ports().len() == after.ports().len(), "a failure adds no links and takes no number away");
     before.ports().iter().zip(after.ports()).map(|(before, after)| before.peer != after.peer).collect()
 }
 

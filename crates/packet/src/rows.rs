@@ -73,7 +73,22 @@ pub const NO_CREDIT: u64 = u64::MAX;
 #[inline]
 #[must_use]
 pub fn credit(release: Ps, vc: ChannelId) -> u64 {
+    debug_assert!(release < 1 << 60 && vc.number() < 16, "a credit's release and channel have their bits");
     release << 4 | u64::from(vc)
+}
+
+/// When a packed credit is released; [`NO_CREDIT`] reads as after all time.
+#[inline]
+#[must_use]
+pub const fn release_of(code: u64) -> Ps {
+    code >> 4
+}
+
+/// The virtual channel of a packed credit.
+#[inline]
+#[must_use]
+pub const fn channel_of(code: u64) -> ChannelId {
+    ChannelId::new((code & 15) as u8)
 }
 
 impl<P> Port<P> {
@@ -81,7 +96,7 @@ impl<P> Port<P> {
     #[inline]
     #[must_use]
     pub fn next_release(&self) -> Option<Ps> {
-        (self.first_credit != NO_CREDIT).then_some(self.first_credit >> 4)
+        (self.first_credit != NO_CREDIT).then_some(release_of(self.first_credit))
     }
 }
 
@@ -120,6 +135,7 @@ impl Chunk {
     #[inline]
     #[must_use]
     pub fn new(packet: PacketRow, index: u16, last: bool) -> Self {
+        debug_assert!(u32::from(index) < Self::MAX_INDEX, "a place in a packet has 11 bits");
         Self { packet, next: ChunkRow::NIL, bits: u32::from(index) | u32::from(last) << 11 }
     }
 
@@ -155,6 +171,7 @@ impl Chunk {
     /// The same with a number of routers visited.
     #[must_use]
     pub fn with_visited(mut self, visited: u16) -> Self {
+        debug_assert!(self.visited() == 0, "visits are set of a new chunk");
         self.bits |= u32::from(visited.min(255)) << 12;
         self
     }
@@ -169,6 +186,7 @@ impl Chunk {
     /// Sets the origin.
     #[inline]
     pub fn set_origin(&mut self, origin: u32) {
+        debug_assert!(origin < Self::MAX_ORIGINS, "larger routers are refused");
         self.bits = self.bits & 0xfffff | origin << 20;
     }
 }
@@ -263,6 +281,25 @@ impl Packet {
         tampered: false,
         accepted: 0,
     };
+}
+
+/// How a link slept until it last sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// How long, all rests together.
+    pub asleep: Ps,
+    /// How often it woke.
+    pub wakings: u32,
+}
+
+impl Rest {
+    /// A link was idle for so long: it slept if that is longer than `after`.
+    pub fn end(&mut self, idle: Ps, after: Ps) {
+        if idle > after {
+            self.asleep += idle - after;
+            self.wakings += 1;
+        }
+    }
 }
 
 /// A credit on its way to its port, behind the first.

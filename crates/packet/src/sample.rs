@@ -65,6 +65,7 @@ pub struct More {
 impl Sample {
     /// Adds another partition's.
     pub fn merge(&mut self, other: Sample) {
+        debug_assert_eq!(self.time, other.time, "partitions report of the same instant");
         self.occupied += other.occupied;
         self.queued += other.queued;
         self.sent += other.sent;
@@ -167,6 +168,7 @@ impl Sampler {
     /// Keeps a tick's sample; false if the run is over.
     pub fn take_note(&mut self, now: Ps, share: Share, dry: bool) -> bool {
         let Share { mut sample } = share;
+        debug_assert!(self.samples.last().is_none_or(|last| last.time < now), "samples follow each other");
         sample.ports.sort_unstable();
         sample.lags.sort_unstable_by_key(|l| l.terminal);
         let done = !sample.busy && sample.open == 0;
@@ -253,6 +255,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         sample.sent += u64::from(port.sent);
         if cx.local.is_routers(u) {
             let held = state.net.occupancy(u);
+            debug_assert!(port.backlog >= held, "what holds buffer is counted");
             sample.occupied += u64::from(held);
             sample.queued += u64::from(port.backlog - held);
             let out = matches!(line.end, End::Terminal { .. });

@@ -115,8 +115,8 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         speculation: executor.speculation(),
     };
     let performance = clock.stop_over(done, &world);
-    let whole = merged(executor, stop, (end, director.sampler.stuck), setup.check);
-    of_first(&world, whole, |whole, ending| {
+    let (whole, ending) = merged(executor, stop, end, director.sampler.stuck, setup.check);
+    of_first(&world, whole, ending, |whole, ending| {
         let ended = whole.decide(setup, &net, director, ending)?;
         let (mut summary, tables) = finish::finish(setup, &net, ended)?;
         summary.performance = Some(performance);
@@ -141,7 +141,8 @@ fn too_many_ranks(world: &World, partitions: u32) -> Failure {
 fn merged<R: Router>(
     executor: Executor<Inhabited<R>, Observer>,
     stop: Stop,
-    (end, stuck): (Ps, bool),
+    end: Ps,
+    stuck: bool,
     books: bool,
 ) -> (Part, Ending) {
     let now = executor.now();
@@ -156,7 +157,8 @@ fn merged<R: Router>(
 /// Has the first rank conclude from what all ranks leave; the others get its summary, without tables.
 fn of_first(
     world: &World,
-    (mut whole, ending): (Part, Ending),
+    mut whole: Part,
+    ending: Ending,
     conclude: impl FnOnce(Part, Ending) -> Result<Finished, Failure>,
 ) -> Result<Finished, Failure> {
     if world.is_alone() {

@@ -247,6 +247,7 @@ impl<R: Router> State<R> {
     #[inline]
     fn pull(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let now = fx.now();
+        debug_assert!(self.net.ports.get(u).due >= now, "a port misses no alarm that counts");
         if self.net.ports.get(u).due != now {
             return;
         }
@@ -267,6 +268,7 @@ impl<R: Router> State<R> {
 
     /// A port sends what started to another partition, or a terminal does what it planned.
     fn tick(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
+        debug_assert!(self.net.ports.get(u).due >= fx.now(), "a port misses no alarm that counts");
         if self.net.ports.get(u).due == fx.now() {
             self.touch(cx, u, fx.now(), fx);
             self.set_due(cx, u, fx);
@@ -301,6 +303,7 @@ impl<R: Router> State<R> {
             self.net.drain_credits(u, now.saturating_sub(1));
             self.take_up_network(cx, fx);
         }
+        debug_assert!(now <= fx.now(), "nothing is done before its time");
         R::settle(&mut self.net, cx, now);
         self.take_up_network(cx, fx);
     }

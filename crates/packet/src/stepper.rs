@@ -40,6 +40,7 @@ pub trait Stepper: Send {
 
 /// One of an architecture, in one partition: there terminals have the numbers that the fabric gives them.
 pub(crate) fn new<R: Router>(net: &Arc<Network>, options: Options) -> Box<dyn Stepper> {
+    assert!(net.partitions == 1, "the driver knows one partition");
     let part = (PacketDomain::<R>::new(Arc::clone(net), 0), Arrived::default());
     Box::new(Executor::new([part], options))
 }

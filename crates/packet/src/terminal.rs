@@ -61,6 +61,7 @@ impl<R: Router> State<R> {
             };
             let destination = cx.net.placement[job as usize][m.destination as usize];
             row.upcoming = m.time.saturating_add(start);
+            debug_assert!(row.upcoming >= previous, "messages of a source come in the order of time");
             row.upcoming_destination = cx.net.fabric.terminal_in(destination, plane);
             row.upcoming_bytes = m.bytes;
             row.elsewhere = cx.net.rails.choose(node, destination, row.index) != plane;
@@ -97,6 +98,7 @@ impl<R: Router> State<R> {
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
     fn start_of(&self, cx: &Static, u: LocalPort, created: Ps) -> Ps {
+        debug_assert!(!cx.local.is_routers(u), "only terminals have packets to start");
         let timing = &cx.net.timings[usize::from(cx.net.injection())];
         let port = self.net.ports.get(u);
         let start = port.clock.rounded(timing.denominator).max(created);
@@ -163,6 +165,8 @@ impl<R: Router> State<R> {
     pub(super) fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
         let row = *self.terminals.get(i);
         let posted = if row.posts.is_empty() { NEVER } else { self.posts.get(row.posts.head).time };
+        debug_assert!(!row.cutting.active, "a terminal cuts one message at a time");
+        debug_assert!(posted.min(row.upcoming) != NEVER, "there is a message to begin");
         let mut reply = 0;
         let (created, destination, bytes) = if posted <= row.upcoming {
             let post = *self.posts.get(row.posts.head);
@@ -200,6 +204,10 @@ impl<R: Router> State<R> {
         let chunks = bytes.div_ceil(config.chunk).max(1);
         let id = u64::from(terminal) << 32 | u64::from(row.packets);
         let cutting = row.cutting;
+        debug_assert!(
+            time + Net::<R>::suspended(fx) >= cutting.created,
+            "a packet is not older than its message"
+        );
         row.cutting.left -= u64::from(bytes);
         row.cutting.active = row.cutting.left > 0;
         row.packets = row.packets.wrapping_add(1);
@@ -220,7 +228,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_hybrid(cx) {
             let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
             let (size, link) = (cx.net.size_of(&packet), cx.net.pace_of(bytes));
-            self.surrogate.paces.edit(i).learn(time, ready, (size, link));
+            self.surrogate.paces.edit(i).learn(time, ready, size, link);
         }
         let (destination, packets) = (cutting.destination, cutting.packets);
         fx.record(Record::Created { time, id, bytes, destination, packets });
@@ -239,6 +247,8 @@ impl<R: Router> State<R> {
         let packet = row.queue.head;
         let p = self.net.packets.edit(packet);
         let index = row.sent;
+        debug_assert!(row.queued > 0 && index < p.chunks, "what starts was handed over");
+        debug_assert!(start >= p.created, "a packet starts after it was handed over");
         if index == 0 {
             p.start = start;
         }
@@ -257,6 +267,10 @@ impl<R: Router> State<R> {
         }
         let v = self.net.vc_row(u, vc);
         self.net.vcs.edit(v).occupancy += 1;
+        debug_assert!(
+            self.net.vcs.get(v).occupancy <= cx.net.timings[line.timing as usize].capacity,
+            "a buffer is not overfilled"
+        );
         self.net.ports.edit(u).backlog += 1;
         let c = self.net.chunks.take(Chunk::new(packet, index, last));
         self.net.notes.set(c, 0);
@@ -273,6 +287,7 @@ impl<R: Router> State<R> {
             self.take_up_complete(cx, fx);
         }
         while let Some(u) = self.net.credited.pop() {
+            debug_assert!(!cx.local.is_routers(u), "routers take their credits themselves");
             if self.net.ports.get(u).due == NEVER {
                 self.set_due(cx, u, fx);
             }
@@ -294,6 +309,13 @@ impl<R: Router> State<R> {
     /// A packet is complete at its terminal.
     fn packet_complete(&mut self, cx: &Static, done: Complete, fx: &mut impl Fx) {
         let Complete { mut packet, port, time } = done;
+        debug_assert!(packet.delivered == packet.chunks, "a complete packet has all its chunks");
+        debug_assert!(
+            packet.created <= packet.start
+                && packet.start < packet.last_arrival
+                && packet.last_arrival <= time,
+            "a packet is handed over, starts and arrives in this order"
+        );
         if Net::<R>::FULL && self.surrogate.is_zombie(packet.created) {
             self.surrogate.phase.edit(0).discarded += 1;
             if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
@@ -324,6 +346,7 @@ impl<R: Router> State<R> {
         time: Ps,
         fx: &mut impl Fx,
     ) {
+        debug_assert!(time >= packet.created, "nothing arrives before it is sent");
         let source = packet.source();
         if !whole {
             let key = u64::from(source);
@@ -400,6 +423,7 @@ impl<R: Router> State<R> {
         bytes: u64,
         fx: &mut impl Fx,
     ) -> u32 {
+        debug_assert!(bytes <= u64::from(cx.net.config.packet), "it is one packet at most");
         let posting = self.posting(cx, i, destination);
         self.post(cx, posting, bytes, fx);
         posting.number

@@ -28,6 +28,7 @@ const GROWTH: u64 = 20;
 #[must_use]
 pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec<Lag> {
     let before: BTreeMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
+    debug_assert!(half.time <= end.time, "half of a run is over before all of it");
     let span = end.time - half.time;
     let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
     let grew: Vec<Lag> =
@@ -61,11 +62,19 @@ pub fn deadlock<R: Router>(domains: &[&PacketDomain<R>]) -> Vec<Channel> {
     waits.cycle()
 }
 
+/// Chunks of a channel that wait at its far end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    chunks: u32,
+    /// Channels that they wait for.
+    to: BTreeSet<Channel>,
+}
+
 /// Who waits for whom in a partition, or in several: plain data about links' numbers in the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
-    /// Of each channel: its chunks that wait at the far end, and what they wait for.
-    waiting: BTreeMap<Channel, (u32, BTreeSet<Channel>)>,
+    /// Of each channel, who waits at its far end.
+    waiting: BTreeMap<Channel, Waiting>,
     /// Chunks that own buffer of a channel: more than wait if some are on their way. Its upstream partition reports them; none are left out.
     occupancy: BTreeMap<Channel, u32>,
 }
@@ -79,8 +88,8 @@ impl Waits {
         for u in cx.local.ports_of_routers() {
             R::waiting(&state.net, cx, u, &mut |from, chunks, to| {
                 let entry = found.waiting.entry(from).or_default();
-                entry.0 += chunks;
-                entry.1.extend(to);
+                entry.chunks += chunks;
+                entry.to.extend(to);
             });
         }
         for (u, line) in cx.local.lines.iter() {
@@ -96,17 +105,17 @@ impl Waits {
 
     /// Adds another partition's.
     pub fn merge(&mut self, other: Self) {
-        for (channel, (chunks, to)) in other.waiting {
+        for (channel, Waiting { chunks, to }) in other.waiting {
             let entry = self.waiting.entry(channel).or_default();
-            entry.0 += chunks;
-            entry.1.extend(to);
+            entry.chunks += chunks;
+            entry.to.extend(to);
         }
         self.occupancy.extend(other.occupancy);
     }
 
     /// None of a channel's chunks is on its way: all wait at the far end.
     fn is_full(&self, channel: &Channel) -> bool {
-        let waiting = self.waiting.get(channel).map(|w| w.0);
+        let waiting = self.waiting.get(channel).map(|w| w.chunks);
         waiting.is_some() && waiting == self.occupancy.get(channel).copied()
     }
 
@@ -118,7 +127,7 @@ impl Waits {
     pub fn cycle(&self) -> Vec<Channel> {
         let mut dead: BTreeSet<Channel> = self.waiting.keys().copied().filter(|c| self.is_full(c)).collect();
         loop {
-            let next = |c: &Channel| &self.waiting[c].1;
+            let next = |c: &Channel| &self.waiting[c].to;
             let alive = |c: &Channel| next(c).is_empty() || next(c).iter().any(|n| !dead.contains(n));
             let freed: Vec<Channel> = dead.iter().filter(|c| alive(c)).copied().collect();
             if freed.is_empty() {
@@ -133,9 +142,10 @@ impl Waits {
         let (mut path, mut at) = (Vec::new(), start);
         while !path.contains(&at) {
             path.push(at);
-            at = *self.waiting[&at].1.iter().next().expect("a dead channel waits for something");
+            at = *self.waiting[&at].to.iter().next().expect("a dead channel waits for something");
         }
         let first = path.iter().position(|&c| c == at).expect("the walk came back");
+        debug_assert!(path.iter().all(|c| self.is_full(c)), "channels of a cycle are full");
         path.split_off(first)
     }
 }
@@ -168,6 +178,7 @@ pub fn name(net: &Network, (link, vc): Channel) -> String {
 /// the square root of their number (chance). `packet` is the time of a packet on the terminal's link.
 #[must_use]
 pub fn piles_up(half: &Sample, end: &Sample, packet: Ps) -> bool {
+    debug_assert!(half.created <= end.created, "what was handed over stays so");
     let backlog = |s: &Sample| {
         let behind: u128 = s.lags.iter().map(|l| u128::from(l.behind)).sum();
         s.open as f64 + behind as f64 / packet.max(1) as f64
@@ -213,8 +224,8 @@ pub fn kept_pace(k: &Kept) -> bool {
 /// A list of sources in words, shortened.
 #[must_use]
 pub fn sources(net: &Network, lags: &[Lag]) -> String {
-    let told = |l: &Lag| format!("{} ({} behind)", terminal(net, l.terminal), display(l.behind));
-    let shown: Vec<String> = lags.iter().take(4).map(told).collect();
+    let in_words = |l: &Lag| format!("{} ({} behind)", terminal(net, l.terminal), display(l.behind));
+    let shown: Vec<String> = lags.iter().take(4).map(in_words).collect();
     let more = lags.len().saturating_sub(shown.len());
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }

@@ -183,6 +183,7 @@ impl Phase {
     }
 
     fn end(&mut self, now: Ps, cost: Cost, at: &Counts) {
+        debug_assert!(now >= self.end, "a phase ends after it begins");
         self.end = now;
         self.cost.add(cost);
         (self.network.1, self.predicted.1) = (at.network, at.predicted);
@@ -192,6 +193,7 @@ impl Phase {
     /// Mean latency of what was delivered in it by the network, or by prediction.
     fn mean(&self, predicted: bool) -> Option<f64> {
         let (from, to) = if predicted { self.predicted } else { self.network };
+        debug_assert!(from.count <= to.count && from.sum <= to.sum, "sums only grow");
         let count = to.count - from.count;
         (count > 0).then(|| (to.sum - from.sum) as f64 / count as f64)
     }
@@ -438,6 +440,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             Step::Stay | Step::Learn | Step::Reheat => return Some((Clock::Keep, step)),
             Step::Enter => {
                 let learned = learned.unwrap_or_default();
+                debug_assert!(!stage.in_surrogate(), "a stay begins where none is");
                 stage.predictor = Some(stage.train(&learned));
                 stage.log.learned = Some(learned);
                 stage.flying = flying;

@@ -32,6 +32,7 @@ impl Window {
         let (Some(&(first, _)), Some(&(last, _))) = (batches.first(), batches.last()) else {
             return Self::default();
         };
+        debug_assert!(batches.is_sorted_by_key(|b| b.0), "batches ascend");
         // A batch without deliveries is evidence too.
         let mut all = vec![Batch::default(); (last - first + 1).min(MOST) as usize];
         for &(at, Seen { count, sum }) in batches {

@@ -50,6 +50,7 @@ impl Shape {
     #[must_use]
     pub fn at_least(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
         // Nearly all latencies are above the greatest floor: they need no look at the table of distances.
+        debug_assert!(self.floor(source, destination) <= self.most, "no pair is farther than the farthest");
         if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
     }
 
@@ -101,6 +102,7 @@ impl BySize {
         if self.sizes.get(at).is_none_or(|c| c.0 != size) {
             self.sizes.insert(at, (size, Learned::default()));
         }
+        debug_assert!(self.sizes.is_sorted_by_key(|c| c.0), "classes ascend");
         &mut self.sizes[at].1
     }
 
@@ -115,6 +117,7 @@ impl BySize {
             self.batches.insert(at, (number, Seen::default()));
             at += 1;
         }
+        debug_assert!(self.batches[at - 1].0 == number, "a batch is found by its number");
         &mut self.batches[at - 1].1
     }
 
@@ -122,7 +125,8 @@ impl BySize {
     pub fn record(
         &mut self,
         shape: &Shape,
-        (size, batch): (SizeClass, u64),
+        size: SizeClass,
+        batch: u64,
         pair: (TerminalId, TerminalId),
         latency: Ps,
     ) {
@@ -259,12 +263,13 @@ impl Learner {
     pub fn delivered(
         &mut self,
         shape: &Shape,
-        of: (SizeClass, u64),
+        size: SizeClass,
+        batch: u64,
         pair: (TerminalId, TerminalId),
         latency: Ps,
     ) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
-        self.halves[1].record(shape, of, pair, latency);
+        self.halves[1].record(shape, size, batch, pair, latency);
     }
 
     /// A terminal handed something over that takes a terminal's link so long.

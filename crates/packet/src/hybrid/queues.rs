@@ -129,6 +129,7 @@ impl Queues {
         // The newer half; `forget` makes it the older one, in step with what learners remember.
         sums[1].iter_mut().zip(&*queue).for_each(|(sum, q)| *sum += q);
         ticks[1] += 1;
+        debug_assert!(offered.len() <= queue.len(), "what is offered is for terminals");
         if !self.waits.is_empty() {
             let waits = differences(queue, usual);
             *slowness = slower(&waits, offered, *latency);
@@ -156,6 +157,10 @@ impl Queues {
 
     /// A stay begins, by a predictor that was trained with what is remembered, of that mean `latency`.
     pub fn enter(&mut self, now: Ps, latency: Option<Ps>) {
+        debug_assert!(
+            self.waits.is_empty() && now >= self.state.since,
+            "a stay begins after the one before it"
+        );
         self.state.latency = latency.unwrap_or(0);
         self.state.slowness = 1 << SLOWNESS;
         let State { queue, sums, ticks, usual, entered, since, .. } = &mut self.state;
@@ -240,6 +245,7 @@ fn slower(waits: &[Wait], offered: &[Ps], latency: Ps) -> u64 {
 }
 
 fn differences(queue: &[Ps], usual: &[Ps]) -> Vec<Wait> {
+    debug_assert_eq!(queue.len(), usual.len(), "every destination has a queue");
     queue.iter().zip(usual).map(|(&q, &u)| q as Wait - u as Wait).collect()
 }
 

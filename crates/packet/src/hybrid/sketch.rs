@@ -51,6 +51,7 @@ impl Sketch {
     pub fn add(&mut self, size: SizeClass, (source, destination): (TerminalId, TerminalId), packets: u64) {
         let Some((sizes, map)) = self.words.split_first_chunk_mut::<{ SizeClass::COUNT }>() else { return };
         sizes[size.number()] += packets;
+        debug_assert!((map.len() * 64).is_power_of_two(), "a mask chooses a bit");
         // A map has a power of two of bits, so a mask chooses one.
         let bit = mix64(u64::from(source) << 32 | u64::from(destination)) as usize & (map.len() * 64 - 1);
         map[bit / 64] |= 1 << (bit % 64);

@@ -20,6 +20,10 @@ impl<R: Router> Net<R> {
             Side::Here(port) => port,
             Side::Afar(inbound) => return self.send_credit(cx, inbound, vc, at, fx),
         };
+        debug_assert!(
+            self.vcs.get(self.vc_row(from, vc)).occupancy > 0,
+            "a credit gives back what was taken"
+        );
         let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
         // A terminal's credits must stay dated: they decide when its next chunk starts.
         // Nor may credits be counted where somebody waits for them: who gets what is decided in their order, one by one.
@@ -35,6 +39,7 @@ impl<R: Router> Net<R> {
     fn send_credit(&mut self, cx: &Static, inbound: u32, vc: ChannelId, at: Ps, fx: &mut impl Fx) {
         let line = &cx.local.inbound[inbound as usize];
         let release = at + cx.net.timings[line.timing as usize].credit_delay;
+        debug_assert!(release >= fx.now(), "a credit is released when it has travelled");
         let count = self.returned.edit(inbound);
         *count = count.wrapping_add(1);
         let name = Name::Credit.of(line.link.number(), *count);
@@ -79,6 +84,10 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn drain_credits(&mut self, u: LocalPort, t: Ps) {
         while self.next_credit(u, t).is_some() {}
+        debug_assert!(
+            self.ports.get(u).next_release().is_none_or(|release| release > t),
+            "what was released is counted"
+        );
     }
 
     /// Uses the first credit if it was released by `t`; returns its VC.
@@ -86,10 +95,10 @@ impl<R: Router> Net<R> {
     pub fn next_credit(&mut self, u: LocalPort, t: Ps) -> Option<ChannelId> {
         let port = self.ports.get(u);
         // The mark for no credit reads as a release after all time.
-        if port.first_credit >> 4 > t {
+        if rows::release_of(port.first_credit) > t {
             return None;
         }
-        let vc = ChannelId::new((port.first_credit & 15) as u8);
+        let vc = rows::channel_of(port.first_credit);
         debug_assert!(port.backlog > 0, "a credit gives back what was taken");
         let port = self.ports.edit(u);
         port.backlog -= 1;
@@ -105,6 +114,7 @@ impl<R: Router> Net<R> {
 
     /// Moves a port's next credit to the first place.
     fn refill_credit(&mut self, u: LocalPort) {
+        debug_assert!(self.ports.get(u).first_credit == NO_CREDIT, "the first place is free");
         let list = self.more_credits.edit(u);
         if let Some(next) = list.pop(&self.credits) {
             let port = self.ports.edit(u);

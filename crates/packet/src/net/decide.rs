@@ -114,6 +114,11 @@ impl<R: Router> Net<R> {
             }
             choice
         };
+        debug_assert!(
+            choice.port.index() < cx.net.fabric.ports_of(router).len()
+                && choice.vc.number() < cx.net.config.vcs,
+            "a routing answers with a port of the router and a virtual channel of its link"
+        );
         if !(Self::FULL && cx.net.routes.change()) {
             return choice;
         }

@@ -38,7 +38,7 @@ impl<R: Router> Net<R> {
             *self.carried.edit(u) += u64::from(bytes);
             if cx.net.sleep_after > 0 {
                 let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
-                end_rest(self.rests.edit(u), idle, cx.net.sleep_after);
+                self.rests.edit(u).end(idle, cx.net.sleep_after);
             }
         }
         if chunk.is_last() {
@@ -59,6 +59,10 @@ impl<R: Router> Net<R> {
             self.send_afar(cx, u, partition, &flight, fx);
         } else {
             let flight = self.flights.take(flight);
+            debug_assert!(
+                port.flight.is_empty() || self.flights.get(port.flight.tail).time <= time,
+                "chunks of a link arrive in the order in which they were put on it"
+            );
             port.flight.push(&mut self.flights, flight);
         }
     }
@@ -109,6 +113,10 @@ impl<R: Router> Net<R> {
             packet.last_arrival = flight.time;
         }
         if packet.delivered == packet.chunks {
+            debug_assert!(
+                chunk.is_last() || packet.disordered,
+                "in order, the last chunk completes a packet"
+            );
             // Copied: its row is given back before the edge takes it up.
             let packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
@@ -134,6 +142,7 @@ impl<R: Router> Net<R> {
         let chunk = *self.chunks.get(c);
         let packet = self.packets.get(chunk.packet);
         let (id, bytes, ack) = (packet.id, packet.bytes, Word(packet.message_packets).is_ack());
+        debug_assert!(packet.here > 0, "a packet counts its chunks");
         if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
             self.chunks.give(c);
             self.packets.edit(chunk.packet).here -= 1;
@@ -154,18 +163,15 @@ impl<R: Router> Net<R> {
     /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
     pub fn forget_if_gone(&mut self, cx: &Static, p: PacketRow) {
         let row = self.packets.get(p);
+        debug_assert!(
+            row.here + row.delivered <= row.chunks,
+            "a packet has no more chunks than it was cut into"
+        );
         if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
             if cx.net.partitions > 1 {
                 self.known.remove(row.id, 0);
             }
             self.packets.give(p);
         }
-    }
-}
-
-/// A link was idle for so long: it slept if that is longer than `after`.
-fn end_rest(rest: &mut (Ps, u32), idle: Ps, after: Ps) {
-    if idle > after {
-        *rest = (rest.0 + idle - after, rest.1 + 1);
     }
 }

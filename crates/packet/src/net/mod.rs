@@ -16,7 +16,7 @@ use super::{
     effects::Fx,
     event::{Alarm, Name, RouterAlarm},
     network::{End, Line, Network},
-    rows::{Chunk, Credit, Flight, Packet, Port, Vc},
+    rows::{Chunk, Credit, Flight, Packet, Port, Rest, Vc},
 };
 use crate::{
     hybrid::predict::{Predictors, Wait},
@@ -199,7 +199,7 @@ pub struct Net<R: Router> {
     /// Bytes of the chunks that each port sent, if they are not all of one size.
     pub carried: Table<u64, R::Mode, LocalPort>,
     /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
-    pub rests: Table<(Ps, u32), R::Mode, LocalPort>,
+    pub rests: Table<Rest, R::Mode, LocalPort>,
     /// VCs per port.
     pub width: u8,
     /// Chunks.
@@ -273,6 +273,7 @@ impl<M: Mode> Notes<M> {
     /// Notes something of a chunk.
     #[inline]
     pub fn set(&mut self, c: ChunkRow, note: u32) {
+        debug_assert!(!c.is_nil(), "what is noted is noted of a chunk");
         if self.used {
             while self.rows.len() <= c.index() {
                 self.rows.grow(0);
@@ -298,6 +299,7 @@ impl<R: Router> Net<R> {
     /// Somebody answers what is delivered.
     #[inline]
     pub fn reacts(cx: &Static) -> bool {
+        debug_assert!(Self::FULL || !cx.net.reacts, "nobody answers in a plain run");
         Self::FULL && cx.net.reacts
     }
 
@@ -310,18 +312,21 @@ impl<R: Router> Net<R> {
     /// Links lose packets, or somebody changes them, and a transport makes up for it.
     #[inline]
     pub fn is_lossy(cx: &Static) -> bool {
+        debug_assert!(Self::FULL || cx.net.resilience.is_none(), "nothing is lost in a plain run");
         Self::FULL && cx.net.resilience.is_some()
     }
 
     /// Predictors may take the network's place.
     #[inline]
     pub fn is_hybrid(cx: &Static) -> bool {
+        debug_assert!(Self::FULL || cx.net.hybrid.is_none(), "nothing is predicted in a plain run");
         Self::FULL && cx.net.hybrid.is_some()
     }
 
     /// Virtual time minus the network's.
     #[inline]
     pub fn suspended(fx: &impl Fx) -> Ps {
+        debug_assert!(Self::FULL || fx.suspended() == 0, "the network of a plain run is never suspended");
         if Self::FULL { fx.suspended() } else { 0 }
     }
 }
@@ -334,6 +339,7 @@ impl<R: Router> Net<R> {
             assert!(size_of::<Port<R::Port>>() == 64, "a port is a cache line");
             assert!(size_of::<Vc<R::Vc>>() == 16, "four virtual channels are a cache line");
         }
+        assert!((1..=16).contains(&net.config.vcs), "a set of virtual channels has 16 bits");
         let lines = local.lines.len();
         let vcs = lines * usize::from(net.config.vcs);
         let pages = if net.info_period > 0 { local.router_ports() as usize } else { 0 };
@@ -341,7 +347,7 @@ impl<R: Router> Net<R> {
             ports: Table::new(lines, Port::default()),
             vcs: Table::new(vcs, Vc::default()),
             carried: Table::new(if net.uniform { 0 } else { lines }, 0),
-            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
+            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, Rest::default()),
             width: net.config.vcs,
             chunks: Rows::default(),
             flights: Rows::default(),
@@ -361,6 +367,7 @@ impl<R: Router> Net<R> {
 
     /// Shows every table to the engine.
     pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        debug_assert!(self.complete.is_empty() && self.credited.is_empty(), "nothing is left between events");
         visit(&mut self.ports);
         visit(&mut self.vcs);
         visit(&mut self.carried);
@@ -424,6 +431,10 @@ impl<R: Router> Net<R> {
         // Set before the chunk is passed on: that returns a credit to this very port, which may ask what is set.
         if !next.is_nil() {
             let Flight { time: due, number, .. } = *self.flights.get(next);
+            debug_assert!(
+                due >= fx.now(),
+                "chunks of a link arrive in the order in which they were put on it"
+            );
             port.due = due;
             fx.wake(
                 due,
@@ -448,6 +459,7 @@ impl<R: Router> Net<R> {
     /// Sets the next pull or tick of a router's output, after it was touched.
     #[inline]
     pub fn set_due(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
+        debug_assert!(cx.local.is_routers(u), "a terminal plans its own port");
         self.plan(cx, u, |n| R::next_start(n, cx, u), fx);
     }
 

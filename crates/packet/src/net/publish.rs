@@ -26,12 +26,14 @@ impl<R: Router> Net<R> {
     fn plan_publication(&mut self, cx: &Static, fx: &mut impl Fx) {
         debug_assert!(cx.local.partition == 0 && cx.net.partitions == 1, "who reads all queues is one cell");
         let at = (fx.now() / cx.net.info_period + 1) * cx.net.info_period;
+        debug_assert!(at > fx.now(), "a publication lies ahead");
         *self.published.next.edit(0) = at;
         fx.wake(at, Class::Early, Name::Publication.only(), Alarm::Publish.token());
     }
 
     /// Turns the pages; everything is settled.
     pub fn turn_pages(&mut self, cx: &Static, fx: &mut impl Fx) {
+        debug_assert!(fx.now() == *self.published.next.get(0), "pages are turned when that was planned");
         let mut rest = true;
         for u in cx.local.ports_of_routers() {
             let port = self.ports.get(u);

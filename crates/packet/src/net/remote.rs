@@ -35,6 +35,7 @@ impl<R: Router> Net<R> {
         let row = self.packets.edit(packet);
         debug_assert!(row.id == t.id && t.index < chunks, "a packet is known by its id");
         row.here += 1;
+        debug_assert!(row.here + row.delivered <= row.chunks, "every chunk comes in once");
         row.tampered |= tampered;
         // What a packet gathers on its way travels with its last chunk alone.
         if t.index + 1 == chunks {
@@ -56,6 +57,7 @@ impl<R: Router> Net<R> {
         debug_assert_ne!(to, cx.local.partition, "what stays here is put on a link");
         let chunk = *self.chunks.get(c);
         let packet = *self.packets.get(chunk.packet);
+        debug_assert!(packet.here > 0, "what leaves was here");
         let link = Self::line(cx, u).link;
         let travel = Travel {
             id: packet.id,

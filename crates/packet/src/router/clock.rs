@@ -120,6 +120,7 @@ impl<R: Clocked> Net<R> {
         // Their events were spared: in a cycle nobody sees chunks before the boundary.
         while arrival <= t {
             let (flight, next) = self.take_flight(from);
+            debug_assert!(flight.time == arrival, "an input knows when its first chunk arrives");
             arrival = next.unwrap_or(NEVER);
             R::buffer(self, flight.chunk, input, flight.vc);
         }
@@ -162,6 +163,7 @@ impl<R: Clocked> Net<R> {
 
     /// The next cycle of a router that has work: one event for all of the partition.
     pub(super) fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
+        debug_assert!(due > fx.now(), "a cycle lies ahead");
         let clock = self.router.clock_mut();
         clock.routers.edit(local).due = due;
         *clock.awake.edit(local / 64) |= 1 << (local % 64);
@@ -174,6 +176,10 @@ impl<R: Clocked> Net<R> {
 
     /// The end of a cycle after which nothing can move before `next`; `NEVER` if only somebody else can wake the router.
     pub(super) fn sleep(&mut self, cx: &Static, local: u32, next: Ps, fx: &mut impl Fx) {
+        debug_assert!(
+            self.router.clock().routers.get(local).due == fx.now(),
+            "a router goes to sleep at the end of its own cycle"
+        );
         self.router.clock_mut().routers.edit(local).due = NEVER;
         if next != NEVER {
             self.wake_router(cx, local, next, fx);
@@ -194,6 +200,10 @@ impl<R: Clocked> Net<R> {
 
     /// One cycle of all routers that stayed awake.
     fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
+        debug_assert!(
+            (fx.now() - 1).is_multiple_of(cx.net.cycle),
+            "a cycle is a picosecond after its boundary"
+        );
         for word in 0..self.router.clock().awake.len() as u32 {
             // Taken out first: routers that stay awake are noted for the next cycle while this one runs.
             let mut awake = std::mem::take(self.router.clock_mut().awake.edit(word));

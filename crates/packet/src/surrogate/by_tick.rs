@@ -50,6 +50,7 @@ impl Steps {
         // The division of `Pace::step` done once: per packet an addition and a comparison are left.
         let carry = parts >= u64::from(self.of);
         self.rest = (parts - if carry { u64::from(self.of) } else { 0 }) as u32;
+        debug_assert!(self.rest < self.of, "what is left over is less than a share");
         self.whole + u64::from(carry)
     }
 }
@@ -103,6 +104,7 @@ impl<R: Router> State<R> {
     /// Delivers what was held and is due before `asked`.
     fn settle_held(&mut self, asked: Ps, fx: &mut impl Fx) {
         let (mut at, mut used) = (0, self.surrogate.phase().held);
+        debug_assert!(used as usize <= self.surrogate.held.len(), "what is held has a row");
         while at < used {
             let (due, packet) = *self.surrogate.held.get(at);
             if due < asked {

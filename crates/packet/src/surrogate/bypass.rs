@@ -5,7 +5,7 @@ use super::{
         effects::{Fx, Record, Wire},
         event::{Alarm, Name},
         net::{Router, Static},
-        rows::{Packet, Terminal},
+        rows::{Chunk, Packet, Terminal},
         state::State,
     },
     Mode, Predicted,
@@ -113,6 +113,7 @@ impl<R: Router> State<R> {
 
     /// Hands the next packet, or message, over at `at`; everything before `settled` is being done.
     fn bypass(&mut self, cx: &Static, i: u32, at: Ps, settled: Ps, fx: &mut impl Fx) {
+        debug_assert!(at < settled, "only what is due is handed over");
         let begun = !self.terminals.get(i).cutting.active;
         if begun && !self.begin_message(cx, i) {
             return;
@@ -192,6 +193,7 @@ impl<R: Router> State<R> {
 
     /// Plans a delivery: an event of the destination's partition, or of this one if nobody answers.
     pub(super) fn deliver_later(&mut self, cx: &Static, packet: Predicted, due: Ps, fx: &mut impl Fx) {
+        debug_assert!(due >= fx.instant(), "a delivery lies ahead");
         let to = if cx.net.runs_by_tick() {
             cx.local.partition
         } else {
@@ -245,6 +247,7 @@ impl<R: Router> State<R> {
         created: Ps,
     ) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
+        debug_assert!(chunks <= Chunk::MAX_INDEX, "larger packets are refused");
         let packet = self.net.packets.take(Packet {
             id: p.id,
             created,
@@ -269,6 +272,7 @@ impl<R: Router> State<R> {
     /// A predicted packet or message arrives.
     pub(in super::super) fn arrive_predicted(&mut self, cx: &Static, packet: &Predicted, fx: &mut impl Fx) {
         let now = fx.instant();
+        debug_assert!(packet.created <= now, "nothing arrives before it is sent");
         if cx.net.runs_by_tick() {
             return fx.record(Record::Alone { time: now, packet: *packet });
         }

@@ -160,6 +160,10 @@ impl<M: mode::Mode> Surrogate<M> {
     fn add_ghosts(&mut self, interval: (Ps, Ps)) {
         let used = self.phase().ghosts;
         debug_assert!(interval.0 <= interval.1, "an interval ends after it begins");
+        debug_assert!(
+            used == 0 || self.ghosts.get(used - 1).1 <= interval.0,
+            "intervals ascend and do not overlap"
+        );
         // Undo takes back how many are in use, not the rows: a row may be there already.
         if (used as usize) < self.ghosts.len() {
             *self.ghosts.edit(used) = interval;
@@ -172,6 +176,7 @@ impl<M: mode::Mode> Surrogate<M> {
     /// Puts a packet aside as number `used` of those in use.
     #[inline]
     fn hold(&mut self, used: u32, due: Ps, packet: Predicted) {
+        debug_assert!(due >= packet.created, "nothing arrives before it is sent");
         if (used as usize) < self.held.len() {
             *self.held.edit(used) = (due, packet);
         } else {
@@ -183,7 +188,8 @@ impl<M: mode::Mode> Surrogate<M> {
 impl Pace {
     /// High fidelity hands over at `now`; the packet has been there since `ready`.
     #[inline]
-    pub fn learn(&mut self, now: Ps, ready: Ps, (size, link): (SizeClass, Ps)) {
+    pub fn learn(&mut self, now: Ps, ready: Ps, size: SizeClass, link: Ps) {
+        debug_assert!(now >= self.last, "a source hands over in the order of time");
         // Only packets that had to wait show how fast the network takes them; others came when they pleased.
         if ready <= self.last && self.last > 0 {
             self.sum += now - self.last;
@@ -220,6 +226,7 @@ impl Pace {
         let (total, count) = (self.sum_at(slowness) + u64::from(self.rest), u64::from(self.count));
         // The remainder goes on to the next step, so that the mean is exact in the long run and no float is needed.
         self.rest = (total % count) as u32;
+        debug_assert!(u64::from(self.rest) < count, "what is left over is less than a share");
         total / count
     }
 }

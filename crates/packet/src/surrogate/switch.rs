@@ -32,6 +32,7 @@ impl<R: Router> PacketDomain<R> {
         let Self { cx, state } = self;
         let now = fx.instant();
         let phase = state.surrogate.phase.edit(0);
+        debug_assert!(phase.mode == Mode::Fidelity, "a stay begins where none is");
         (phase.mode, phase.suspended) = (Mode::Surrogate, suspended);
         if suspended {
             debug_assert!(now >= phase.offset, "the network's clock is behind virtual time");
@@ -80,6 +81,10 @@ impl<R: Router> PacketDomain<R> {
     /// Copies of what is predicted fill the network from now on.
     pub fn reheat(&mut self, fx: &mut impl Fx) {
         let Self { cx, state } = self;
+        debug_assert!(
+            state.surrogate.phase().mode == Mode::Surrogate,
+            "the network is re-heated during a stay"
+        );
         state.surrogate.phase.edit(0).mode = Mode::Reheat;
         state.surrogate.add_ghosts((fx.now(), NEVER));
         state.release_held(cx, fx);
@@ -94,6 +99,8 @@ impl<R: Router> PacketDomain<R> {
         let now = fx.now();
         let phase = state.surrogate.phase.edit(0);
         let heated = phase.mode == Mode::Reheat;
+        debug_assert!(phase.mode != Mode::Fidelity, "who comes back was away");
+        debug_assert!(fx.suspended() >= phase.offset, "a network only falls behind virtual time");
         (phase.mode, phase.suspended, phase.offset) = (Mode::Fidelity, false, fx.suspended());
         let last = phase.ghosts.wrapping_sub(1);
         // While re-heating, ghosts were made all along: their interval ends with it.

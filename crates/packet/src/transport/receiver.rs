@@ -69,6 +69,7 @@ impl<R: Router> State<R> {
             return old;
         }
         debug_assert_eq!(word.window(), row.window, "a window follows when the one before is acknowledged");
+        debug_assert!(!codes || row.got <= place, "a generation that lacks nothing is old");
         let (size, new) = if codes {
             let losses = cx.net.losses.as_ref().expect("there are losses where there is a transport");
             // In coding a packet is new if it is no combination of those before: a draw by the packet's number, with the field's probability.
@@ -106,6 +107,7 @@ impl<R: Router> State<R> {
         let (to, number) = (packet.source(), packet.message);
         let terminal = cx.local.terminals[i as usize];
         let received = self.transport.peers.get(pair(to, terminal), 0).unwrap_or_default().received;
+        debug_assert!(received > 0, "what is answered was counted");
         let word = Word::ack(Word(packet.message_packets).window(), rank);
         let stamp = u64::from(received) << 32 | packet.id & 0xffff_ffff;
         match cx.resilience().ack {

@@ -35,6 +35,10 @@ impl Static {
 impl<R: Router> State<R> {
     /// It is time for a terminal's next message, or a stale alarm rings.
     pub(crate) fn offer_alarm(&mut self, cx: &Static, index: u32, fx: &mut impl Fx) {
+        debug_assert!(
+            self.transport.senders.get(index).due >= fx.now(),
+            "a sender misses no alarm that counts"
+        );
         if self.transport.senders.get(index).due == fx.now() {
             self.transport.senders.edit(index).due = NEVER;
             self.offer(cx, index, fx);
@@ -166,6 +170,7 @@ impl<R: Router> State<R> {
         fx: &mut impl Fx,
     ) {
         let (window, payload) = (cx.resilience().window, u64::from(cx.net.payload()));
+        debug_assert!(place < window, "a window has so many places");
         let row = self.transport.transfers.get(transfer);
         let codes = cx.resilience().protocol.codes();
         // Combinations are as long as the longest packet of their generation.
@@ -324,6 +329,7 @@ impl<R: Router> State<R> {
     pub(crate) fn timer_ends(&mut self, cx: &Static, timer: TimerRow, fx: &mut impl Fx) {
         let Timer { terminal: i, destination, number, word, packet, .. } = *self.transport.timers.get(timer);
         self.transport.timers.give(timer);
+        debug_assert!(cx.net.resilience.is_some(), "only transports have timers");
         let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
         let word = Word(word);
         let u = cx.local.port_of(i);
@@ -368,6 +374,10 @@ impl<R: Router> State<R> {
             row.tries = 0;
         }
         let (size, round_over) = (row.size(window), codes && row.round == Some(stamp as u32));
+        debug_assert!(
+            if codes { row.acked <= size } else { row.acked & !mask(size) == 0 },
+            "no more is acknowledged than was sent"
+        );
         let full = if codes { row.acked == size } else { row.acked == mask(size) };
         let (sent, received) = (row.sent, (stamp >> 32) as u32);
         if round_over {
@@ -394,6 +404,7 @@ impl<R: Router> State<R> {
         let key = pair(cx.local.terminals[i as usize], row.destination);
         self.transport.open.remove(key, row.number);
         self.transport.transfers.give(transfer);
+        debug_assert!(self.transport.senders.get(i).open > 0, "a message that is over was begun");
         self.transport.senders.edit(i).open -= 1;
     }
 }

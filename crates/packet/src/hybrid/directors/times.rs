@@ -74,6 +74,7 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
         }
         last = back;
     }
+    debug_assert!(plan.is_sorted_by(|a, b| a.0 < b.0), "a plan ascends");
     Ok(Box::new(Times(plan)))
 }
 

@@ -101,6 +101,7 @@ impl Groups {
     }
 
     fn add(&mut self, group: Seen) {
+        debug_assert!(group.count > 0, "a group has packets");
         let count = group.count as f64;
         self.groups += 1.0;
         self.apart += count * (group.sum as f64 / count - self.mean).powi(2);
@@ -168,6 +169,7 @@ impl Class {
 
 /// `weight` of the way from one time to another.
 fn between(from: Ps, to: Ps, weight: f64) -> Ps {
+    debug_assert!((0.0..=1.0).contains(&weight), "a weight is a share");
     if weight < 1.0 { (from as f64 + weight * (to as f64 - from as f64)).round() as Ps } else { to }
 }
 

@@ -249,7 +249,7 @@ fn each_size_has_its_own_predictor() {
     let (shape, mut learned) = (shape(), BySize::default());
     let size = |bytes| SizeClass::of(bytes, 1, 4096);
     for (bytes, latency) in [(8, 2_000), (4096, 50_000), (8, 2_200)] {
-        learned.record(&shape, (size(bytes), 0), (TerminalId::new(0), TerminalId::new(2)), latency);
+        learned.record(&shape, size(bytes), 0, (TerminalId::new(0), TerminalId::new(2)), latency);
     }
     for (name, off) in [("mean", 0), ("quantile", 1_100)] {
         let entry = base::registry::find(PREDICTORS, name).expect("a predictor");

@@ -159,6 +159,7 @@ impl Matching {
         if self.requests.len() == 1 {
             self.learn(frame, 0);
         }
+        debug_assert!(self.grants.len() <= self.requests.len(), "only what is asked for is granted");
         for n in 0..self.grants.len() {
             let request = self.requests[self.grants[n] as usize];
             self.matched[0][request.row as usize] = NIL;
@@ -206,6 +207,7 @@ impl Matching {
         mut granted: impl FnMut(&mut Self, u32),
     ) -> bool {
         self.survivors.clear();
+        debug_assert!(self.touched.is_empty(), "nobody has a best request before the first is looked at");
         // One pass finds the best request of everybody on the first side: nothing is sorted, and only rows and columns with requests cost.
         for n in 0..self.requests.len() as u32 {
             let request = self.requests[n as usize];

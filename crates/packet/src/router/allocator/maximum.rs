@@ -30,7 +30,7 @@ pub(super) fn allocate(frame: &Frame, _: &[u64], matching: &mut Matching) {
             let first = n == 0 || matching.requests[n - 1].row != request.row;
             if first && matching.matched[0][request.row as usize] == NIL {
                 visit += 1;
-                augment(matching, (n, level), visit, &mut visited);
+                augment(matching, n, level, visit, &mut visited);
             }
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn allocate(frame: &Frame, _: &[u64], matching: &mut Matching) {
 }
 
 /// Finds a column for the row whose requests begin at `first`, moving other rows to other columns; requests above the level do not count.
-fn augment(matching: &mut Matching, (first, level): (usize, u8), visit: u64, visited: &mut [u64]) -> bool {
+fn augment(matching: &mut Matching, first: usize, level: u8, visit: u64, visited: &mut [u64]) -> bool {
     let row = matching.requests[first].row;
     let end = first + matching.requests[first..].iter().take_while(|r| r.row == row).count();
     for n in first..end {
@@ -62,7 +62,7 @@ fn augment(matching: &mut Matching, (first, level): (usize, u8), visit: u64, vis
             while first > 0 && matching.requests[first - 1].row == row {
                 first -= 1;
             }
-            augment(matching, (first, level), visit, visited)
+            augment(matching, first, level, visit, visited)
         };
         if moved {
             matching.matched[0][row as usize] = n as u32;

@@ -16,6 +16,7 @@ pub(super) fn allocate(frame: &Frame, words: &[u64], matching: &mut Matching) {
     let word = frame.words() - 1;
     let square = u64::from(frame.rows.max(frame.columns));
     let first = words[word];
+    debug_assert!(first < square, "there are so many diagonals");
     let mut order = std::mem::take(&mut matching.spare);
     order.clear();
     order.extend((0u64..).zip(&matching.requests).map(|(n, r)| {

@@ -19,6 +19,7 @@ pub(super) fn turn(words: &[u64], requester: u32) -> u64 {
 
 #[inline]
 pub(super) fn served(place: &Place, requester: u32, mut change: impl FnMut(usize, u64)) {
+    debug_assert!(requester < place.requesters, "an arbiter knows its requesters");
     // Never served is before the first allocation, which has number 0.
     change(requester as usize, (place.step + 1) & ((1 << 40) - 1));
 }

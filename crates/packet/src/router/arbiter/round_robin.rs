@@ -15,6 +15,7 @@ pub(super) const ABOUT: About = About {
 #[inline]
 pub(super) fn distance(first: u64, among: u32, requester: u32) -> u64 {
     let (first, requester) = (first, u64::from(requester));
+    debug_assert!(first < u64::from(among) && requester < u64::from(among), "both are in the circle");
     if requester >= first { requester - first } else { requester + u64::from(among) - first }
 }
 
@@ -25,6 +26,7 @@ pub(super) fn turn(words: &[u64], among: u32, requester: u32) -> u64 {
 
 #[inline]
 pub(super) fn served(among: u32, requester: u32, mut change: impl FnMut(usize, u64)) {
+    debug_assert!(requester < among, "who was served is in the circle");
     // The one after the last served is kept, so that a fresh word means requester 0.
     change(0, u64::from(if requester + 1 == among { 0 } else { requester + 1 }));
 }

@@ -15,6 +15,7 @@ pub(super) const ABOUT: About = About {
 /// Word 0 is that of the groups, the others are those of each.
 #[inline]
 pub(super) fn turn(words: &[u64], place: &Place, requester: u32) -> u64 {
+    debug_assert!(place.group > 0 && requester < place.requesters, "everybody is in a group");
     let (group, member) = (requester / place.group, requester % place.group);
     let groups = place.requesters.div_ceil(place.group);
     // A group's turn outweighs any within it: groups have fewer than 2^20 members.

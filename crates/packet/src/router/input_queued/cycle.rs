@@ -68,6 +68,10 @@ impl<M: Mode> Net<InputQueued<M>> {
         let ports = cx.local.base[local as usize].number()..cx.local.base[local as usize + 1].number();
         let base = cx.local.base[local as usize];
         let mut work = self.router.work.take().expect("no cycle runs within another");
+        debug_assert!(
+            work.outputs.is_empty() && work.inputs.is_empty() && work.heads.is_empty(),
+            "nothing is left of another cycle"
+        );
         let mut next = NEVER;
         for input in ports.clone().map(LocalPort::new) {
             if self.router.inputs.get(input).arrival <= s {
@@ -80,7 +84,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 routed |= self.route_heads(cx, local, input, row.idle, fx);
             }
             if row.active != 0 {
-                self.ask_for_switch(cx, base, (input, row), s, &mut work, fx);
+                self.ask_for_switch(cx, base, input, s, &mut work, fx);
             }
             if routed != 0 {
                 self.ask_for_vcs(input, routed, &mut work);
@@ -127,6 +131,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let class = if terminal { 0 } else { vc.number() / self.router.each };
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, ChannelId::new(class), fx);
             let row = self.router.vcs.edit(v);
+            debug_assert!(row.stage == Stage::Idle, "a head is routed once");
             row.stage = Stage::Routed;
             row.out = base.plus(choice.port.number());
             row.vc = choice.vc;
@@ -163,6 +168,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 }
                 let fifo = &mut self.router.vcs.edit(v).fifo;
                 *fifo = if next.is_nil() { List::default() } else { List { head: next, ..*fifo } };
+                debug_assert!(self.router.clock.routers.get(local).held > 0, "what was lost was held");
                 self.router.clock.routers.edit(local).held -= 1;
                 self.return_credit(cx, from, vc, s, fx);
             }
@@ -221,6 +227,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             output.used &= !group;
         }
         let vc = ChannelId::new((free & !output.used).trailing_zeros() as u8);
+        debug_assert!(output.taken & vc.bit() == 0, "a virtual channel belongs to one packet");
         output.taken |= vc.bit();
         output.used |= vc.bit();
         output.last_request = v;
@@ -239,12 +246,13 @@ impl<M: Mode> Net<InputQueued<M>> {
         &mut self,
         cx: &Static,
         base: LocalPort,
-        (input, row): (LocalPort, Input),
+        input: LocalPort,
         s: Ps,
         work: &mut Work,
         fx: &mut impl Fx,
     ) {
-        for vc in channels::each(row.active) {
+        let Input { active, last_vc, .. } = *self.router.inputs.get(input);
+        for vc in channels::each(active) {
             let v = self.vc_row(input, vc);
             let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);
             let bid = &mut work.bids[(out.number() - base.number()) as usize];
@@ -256,7 +264,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 continue;
             }
             let first = turn(cx, self.router.outputs.get(out).last_input.number(), input.number());
-            let second = turn(cx, row.last_vc.into(), vc.number().into()) & 15;
+            let second = turn(cx, last_vc.into(), vc.number().into()) & 15;
             let turn = u64::from(first) << 4 | u64::from(second);
             if turn < bid.turn {
                 *bid = Bid { turn, input, v, room: bid.room };
@@ -315,6 +323,7 @@ impl<M: Mode> Net<InputQueued<M>> {
     fn leave(&mut self, cx: &Static, input: LocalPort, v: VcRow, s: Ps, fx: &mut impl Fx) {
         let in_vc = v.channel(self.first_vc(input));
         let row = self.router.vcs.edit(v);
+        debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
         let (out, vc, empty) = (row.out, row.vc, row.fifo.is_empty());
         self.notes.set(c, row.state);
@@ -342,6 +351,10 @@ impl<M: Mode> Net<InputQueued<M>> {
         fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
         let o = self.vc_row(out, vc);
         self.vcs.edit(o).occupancy += 1;
+        debug_assert!(
+            self.vcs.get(o).occupancy <= cx.net.timings[line.timing as usize].capacity,
+            "a buffer is not overfilled"
+        );
         self.ports.edit(out).backlog += 1;
         self.put_on_link(cx, c, out, vc, s, fx);
         match line.end {

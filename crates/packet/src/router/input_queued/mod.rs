@@ -223,6 +223,7 @@ impl<M: Mode> Router for InputQueued<M> {
     fn new(net: &Network, local: &Local) -> Self {
         let (ports, routers) = (local.router_ports() as usize, local.routers.len());
         let each = net.config.vcs / net.routes.vcs().max(1);
+        debug_assert!(each > 0, "every class has a virtual channel");
         let mask = |vcs: u8| u16::MAX >> (16 - vcs.min(16));
         let classes = local.lines.cells()[..ports].iter().map(|line| match line.end {
             End::Terminal { .. } => (mask(net.config.vcs), 0),

@@ -106,6 +106,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         let port = n.ports.edit(u);
         port.backlog += 1;
         // What could start before now has started: the others of this port lacked room, and this chunk is new.
+        debug_assert!(port.since <= now, "times never go back");
         port.since = now;
         port.own |= choice.vc.bit();
         n.return_credit(cx, from, vc, now, fx);
@@ -141,6 +142,10 @@ impl<M: Mode> Router for OutputQueued<M> {
             let v = n.vc_row(u, vc);
             let row = n.vcs.edit(v);
             let c = row.own.pop(&n.chunks).expect("a waiting VC has something");
+            debug_assert!(
+                row.occupancy < cx.net.timings[Net::<Self>::line(cx, u).timing as usize].capacity,
+                "a buffer is not overfilled"
+            );
             // The buffer behind the link is taken here, not at acceptance: queues at outputs own none.
             row.occupancy += 1;
             if row.own.is_empty() {

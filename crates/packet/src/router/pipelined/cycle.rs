@@ -35,6 +35,25 @@ pub(super) struct Step {
     pub lanes: (u32, u32),
 }
 
+/// A queue at an input.
+#[derive(Clone, Copy)]
+pub(super) struct Queue {
+    pub input: LocalPort,
+    /// Virtual channel of the input that its chunks came in by.
+    pub vc: ChannelId,
+    /// Its row.
+    pub unit: u32,
+}
+
+impl Step {
+    /// Number of a port in the step's router.
+    #[inline]
+    pub(super) fn port(&self, port: LocalPort) -> u32 {
+        debug_assert!(port >= self.base, "a step is of one router");
+        port.number() - self.base.number()
+    }
+}
+
 impl<M: Mode> Clocked for Pipelined<M> {
     #[inline]
     fn clock(&self) -> &CycleClock<M> {
@@ -85,6 +104,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let ports = base.number()..cx.local.base[local as usize + 1].number();
         let mut work = self.router.work.take().expect("no cycle runs within another");
         work.prepared.fill(false);
+        debug_assert!(work.tail.is_empty() && work.sends.is_empty(), "nothing is left of another cycle");
         let mut next = NEVER;
         for input in ports.clone().map(LocalPort::new) {
             if self.router.inputs.get(input).arrival <= s {
@@ -96,7 +116,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 self.sort_arrivals(cx, local, input, row.entering, fx);
             }
         }
-        let asked = self.steps(cx, (local, base), s, &mut work, fx);
+        let asked = self.steps(cx, local, base, s, &mut work, fx);
         self.router.work = Some(work);
         // Who asked for something may move again; who did not looks at what it waits for, and sleeps till then.
         let held = self.held_by(local) > 0;
@@ -113,7 +133,8 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn steps(
         &mut self,
         cx: &Static,
-        (local, base): (u32, LocalPort),
+        local: u32,
+        base: LocalPort,
         s: Ps,
         work: &mut Work,
         fx: &mut impl Fx,
@@ -155,6 +176,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 }
                 let queue = self.router.entries.get(row).queue;
                 let queues = self.router.shapes[local as usize].queues;
+                debug_assert!(queue < queues, "a router has so many outputs");
                 let unit = self.router.first_unit(input) + u32::from(vc.number()) * queues + queue;
                 let chunks = &mut self.chunks;
                 self.router.append(input, unit, |fifo| fifo.push(chunks, c));
@@ -180,6 +202,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         if !self.discard_lost(cx, c, class, link, s, fx) {
             return false;
         }
+        debug_assert!(self.router.clock.routers.get(local).held > 0, "what was lost was held");
         self.router.clock.routers.edit(local).held -= 1;
         self.return_credit(cx, from, vc, s, fx);
         true
@@ -249,29 +272,22 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// Discards what stands lost in front of a queue; true if something is left.
-    pub(super) fn discard_front(
-        &mut self,
-        cx: &Static,
-        local: u32,
-        (input, vc): (LocalPort, ChannelId),
-        unit: u32,
-        fx: &mut impl Fx,
-    ) -> bool {
+    pub(super) fn discard_front(&mut self, cx: &Static, local: u32, at: Queue, fx: &mut impl Fx) -> bool {
         if !Self::is_lossy(cx) || self.router.rules.virtual_output_queues {
             return true;
         }
         loop {
-            let front = self.router.units.get(unit).fifo;
+            let front = self.router.units.get(at.unit).fifo;
             if front.is_empty() {
-                self.router.set_busy(input, unit, false);
+                self.router.set_busy(at.input, at.unit, false);
                 return false;
             }
             // A lost chunk's row is free when its successor is asked for.
             let next = self.chunks.get(front.head).next;
-            if !self.is_lost(cx, local, input, vc, front.head, fx) {
+            if !self.is_lost(cx, local, at.input, at.vc, front.head, fx) {
                 return true;
             }
-            let fifo = &mut self.router.units.edit(unit).fifo;
+            let fifo = &mut self.router.units.edit(at.unit).fifo;
             *fifo = if next.is_nil() { List::default() } else { List { head: next, ..*fifo } };
         }
     }

@@ -17,6 +17,7 @@ use engine::state::mode::Mode;
 
 /// Whether `n` chunks more fit beside `own` ones, if `least` are always allowed and the others come out of a pool of which `used` are taken.
 fn fits_shared(threshold: u32, own: u32, n: u32, least: u32, pool: u32, used: u32) -> bool {
+    debug_assert!(n > 0, "somebody asks for room");
     // If the last one fits, the ones before it do.
     let last = own + n - 1;
     if last < least {
@@ -107,7 +108,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     pub(super) fn leave(&mut self, cx: &Static, input: LocalPort, unit: u32, s: Ps, fx: &mut impl Fx) {
         let rules = self.router.rules;
         let shape = self.router.shapes[self.router.clock.owner[input] as usize];
-        let in_vc = ((unit - self.router.first_unit(input)) / shape.queues) as u8;
+        let in_vc = shape.channel(unit - self.router.first_unit(input));
         let row = self.router.units.edit(unit);
         debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
@@ -123,12 +124,17 @@ impl<M: Mode> Net<Pipelined<M>> {
         row.held = rules.hold_switch && !last && !empty;
         if last {
             row.stage = Stage::Idle;
+            debug_assert!(
+                *self.router.taken.get(out) & vc.bit() != 0,
+                "a tail gives back what its head took"
+            );
             *self.router.taken.edit(out) &= !vc.bit();
         }
         if empty {
             self.router.set_busy(input, unit, false);
         }
         self.notes.set(c, state);
+        debug_assert!(self.held_by(self.router.clock.owner[input]) > 0, "what leaves was held");
         self.router.clock.routers.edit(self.router.clock.owner[input]).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
@@ -136,13 +142,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         let o = self.vc_row(out, vc);
         self.ports.edit(out).backlog += 1;
         if rules.output_queue.is_some() {
-            self.queue_at_output(cx, c, (out, vc), s, fx);
+            self.queue_at_output(cx, c, out, vc, s, fx);
         } else {
+            debug_assert!(self.fits(cx, out, vc, 1), "what crosses the switch has room");
             self.vcs.edit(o).occupancy += 1;
             self.put_on_link(cx, c, out, vc, begin, fx);
             self.announce(cx, out, fx);
         }
-        self.return_credit(cx, cx.local.upstream[input], ChannelId::new(in_vc), begin, fx);
+        self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);
     }
 
     /// The next router takes a chunk off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
@@ -164,7 +171,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         &mut self,
         cx: &Static,
         c: ChunkRow,
-        (out, vc): (LocalPort, ChannelId),
+        out: LocalPort,
+        vc: ChannelId,
         s: Ps,
         fx: &mut impl Fx,
     ) {
@@ -203,6 +211,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             if row.own.is_empty() {
                 self.ports.edit(u).own &= !vc.bit();
             }
+            debug_assert!(*self.router.lengths.get(v) > 0, "what leaves a queue was counted");
             *self.router.lengths.edit(v) -= 1;
             self.put_on_link(cx, c, u, vc, start, fx);
         }
@@ -252,13 +261,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         let (first, shape) =
             (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
-            let vc = ((unit - first) / shape.queues) as u8;
-            self.router
-                .units
-                .get(unit)
-                .fifo
-                .iter(&self.chunks)
-                .for_each(|c| visit(link(), ChannelId::new(vc), c));
+            let vc = shape.channel(unit - first);
+            self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
         }
         if self.router.rules.virtual_output_queues {
             for (vc, v) in self.vcs_of(u) {
@@ -291,8 +295,8 @@ impl<M: Mode> Net<Pipelined<M>> {
                 _ => 0,
             };
             let to: Vec<Channel> = channels::each(group).map(|v| (line.link, v)).collect();
-            let vc = ((unit - first) / shape.queues) as u8;
-            visit((self.input_link(cx, u), ChannelId::new(vc)), if group == 0 { 0 } else { chunks }, &to);
+            let vc = shape.channel(unit - first);
+            visit((self.input_link(cx, u), vc), if group == 0 { 0 } else { chunks }, &to);
         }
     }
 

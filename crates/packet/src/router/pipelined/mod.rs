@@ -166,10 +166,18 @@ fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> ([u16; 16], [u8; 16]) {
         }
         first += count;
     }
+    debug_assert!(first <= vcs, "classes share the virtual channels");
     (groups, class_of)
 }
 
 impl Shape {
+    /// Virtual channel of a unit, by its place among those of its input.
+    #[inline]
+    fn channel(&self, place: u32) -> ChannelId {
+        debug_assert!(place < self.each, "an input has so many queues");
+        ChannelId::new((place / self.queues) as u8)
+    }
+
     fn vc_frame(&self, rules: &Pipeline, vcs: u8, step: u64) -> Frame {
         Frame {
             rows: self.ports * self.each,
@@ -231,6 +239,7 @@ impl<M: Mode> Pipelined<M> {
 
     /// Number of a port in its router.
     fn port_in_router(&self, port: LocalPort) -> u32 {
+        debug_assert!(port.number() >= self.bases(self.clock.owner[port]), "the port is its router's");
         port.number() - self.bases(self.clock.owner[port])
     }
 
@@ -240,6 +249,7 @@ impl<M: Mode> Pipelined<M> {
 
     fn set_busy(&mut self, input: LocalPort, unit: u32, busy: bool) {
         let n = unit - self.first_unit(input);
+        debug_assert!(n / 64 < self.bits[input].1, "the queue is one of the input's");
         let word = self.busy.edit(self.bits[input].0 + n / 64);
         if busy { *word |= 1 << (n % 64) } else { *word &= !(1 << (n % 64)) }
     }
@@ -256,6 +266,7 @@ impl<M: Mode> Pipelined<M> {
 
     /// VCs that a packet may get: those of its class, toward a terminal perhaps all.
     fn group(&self, line: &Line, class: u8, vcs: u8) -> u16 {
+        debug_assert!(class < 16, "there are 16 classes at most");
         match line.end {
             End::Terminal { .. } if self.rules.ejection_any => u16::MAX >> (16 - vcs.min(16)),
             _ => self.groups[usize::from(class)],

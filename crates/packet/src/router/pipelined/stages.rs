@@ -3,7 +3,7 @@
 use super::{
     Pipelined, Unit, Work,
     config::{FlowControl, Sharing, Speculation},
-    cycle::Step,
+    cycle::{Queue, Step},
 };
 use crate::places::LocalPort;
 use crate::{
@@ -47,15 +47,17 @@ impl<M: Mode> Net<Pipelined<M>> {
             work.columns.fill(false);
             for n in 0..work.sends.len() {
                 let (input, unit) = work.sends[n];
-                self.leave_if_it_may(cx, step, input.number() - step.base.number(), unit, fx);
+                self.leave_if_it_may(cx, step, step.port(input), unit, fx);
             }
             work.sends.clear();
         }
         asked
     }
 
-    /// Row and column of the switch for an input's VC and an output, by their numbers in the router.
-    fn crossing(step: Step, input: u32, vc: u32, out: u32) -> (u32, u32) {
+    /// Row and column of the switch for a queue and an output.
+    fn crossing(step: Step, from: Queue, out: LocalPort) -> (u32, u32) {
+        debug_assert!(step.lanes.0 > 0 && step.lanes.1 > 0, "every step has ways through the switch");
+        let (input, vc, out) = (step.port(from.input), u32::from(from.vc.number()), step.port(out));
         (input * step.lanes.0 + vc % step.lanes.0, out * step.lanes.1 + input % step.lanes.1)
     }
 
@@ -76,8 +78,8 @@ impl<M: Mode> Net<Pipelined<M>> {
                         continue;
                     }
                     self.prepare_once(cx, step, row.out, work, fx);
-                    let vc = (unit - first) / shape.queues;
-                    let (r, c) = Self::crossing(step, n, vc, row.out.number() - step.base.number());
+                    let at = Queue { input, vc: shape.channel(unit - first), unit };
+                    let (r, c) = Self::crossing(step, at, row.out);
                     work.rows[r as usize] = true;
                     work.columns[c as usize] = true;
                     // Whoever has nothing to send loses its crossing, which stays empty in this step, as it does in BookSim.
@@ -93,11 +95,11 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     fn prepare_once(&mut self, cx: &Static, step: Step, out: LocalPort, work: &mut Work, fx: &mut impl Fx) {
-        if work.prepared[(out.number() - step.base.number()) as usize] {
+        if work.prepared[step.port(out) as usize] {
             return;
         }
         if self.router.rules.output_sharing == Sharing::Private {
-            work.prepared[(out.number() - step.base.number()) as usize] = true;
+            work.prepared[step.port(out) as usize] = true;
             return self.prepare(cx, out, step.s, fx);
         }
         // What one queue may take hangs on the others.
@@ -118,14 +120,12 @@ impl<M: Mode> Net<Pipelined<M>> {
             while busy != 0 {
                 let place = w * 64 + busy.trailing_zeros();
                 busy &= busy - 1;
-                let vc = place / shape.queues;
                 let unit = first + place;
+                let at = Queue { input, vc: shape.channel(place), unit };
                 if self.router.units.get(unit).ready > step.until {
                     continue;
                 }
-                if self.router.units.get(unit).stage == Stage::Idle
-                    && !self.route_front(cx, step, (input, ChannelId::new(vc as u8)), unit, fx)
-                {
+                if self.router.units.get(unit).stage == Stage::Idle && !self.route_front(cx, step, at, fx) {
                     continue;
                 }
                 let row = *self.router.units.get(unit);
@@ -134,9 +134,9 @@ impl<M: Mode> Net<Pipelined<M>> {
                 }
                 self.prepare_once(cx, step, row.out, work, fx);
                 if row.stage == Stage::Routed {
-                    self.ask_for_vc(cx, step, (n, vc), (unit, &row), work);
+                    self.ask_for_vc(cx, step, at, &row, work);
                 } else if self.is_open(cx, row.out, step.s) && self.fits(cx, row.out, row.vc, 1) {
-                    self.ask_for_switch(step, (n, vc), (unit, &row), 0, work);
+                    self.ask_for_switch(step, at, &row, 0, work);
                 }
             }
         }
@@ -158,33 +158,27 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// Routes the head in front of a queue; false if nothing is left there.
-    fn route_front(
-        &mut self,
-        cx: &Static,
-        step: Step,
-        (input, vc): (LocalPort, ChannelId),
-        unit: u32,
-        fx: &mut impl Fx,
-    ) -> bool {
-        if !self.discard_front(cx, step.local, (input, vc), unit, fx) {
+    fn route_front(&mut self, cx: &Static, step: Step, at: Queue, fx: &mut impl Fx) -> bool {
+        if !self.discard_front(cx, step.local, at, fx) {
             return false;
         }
-        let head = self.router.units.get(unit).fifo.head;
+        let head = self.router.units.get(at.unit).fifo.head;
         let (out, class, state) = if self.router.rules.virtual_output_queues {
             let shape = &self.router.shapes[step.local as usize];
-            let queue = (unit - shape.unit) % shape.queues;
+            let queue = (at.unit - shape.unit) % shape.queues;
             (
                 step.base.plus(queue),
                 ChannelId::new(self.chunks.get(head).origin() as u8),
                 self.notes.get(head),
             )
         } else {
-            let choice = self.ask_routing(cx, step.local, input, vc, head, fx);
+            let choice = self.ask_routing(cx, step.local, at.input, at.vc, head, fx);
             (step.base.plus(choice.port.number()), choice.vc, choice.state)
         };
         let cycles = self.router.rules.routing;
         let ready = if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 };
-        let row = self.router.units.edit(unit);
+        let row = self.router.units.edit(at.unit);
+        debug_assert!(row.stage == Stage::Idle, "a head is routed once");
         row.stage = Stage::Routed;
         (row.out, row.vc, row.state) = (out, class, state);
         row.ready = ready;
@@ -193,6 +187,7 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// VCs of a group that a packet may get now.
     pub(super) fn free_vcs(&self, cx: &Static, row: &Unit, group: u16) -> u16 {
+        debug_assert!(!row.fifo.is_empty(), "a packet asks");
         let mut free = group & !*self.router.taken.get(row.out);
         let (wait, whole) = (
             self.router.rules.wait_for_tail_credit,
@@ -221,14 +216,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
     }
 
-    fn ask_for_vc(
-        &mut self,
-        cx: &Static,
-        step: Step,
-        (input, vc): (u32, u32),
-        (unit, row): (u32, &Unit),
-        work: &mut Work,
-    ) {
+    fn ask_for_vc(&mut self, cx: &Static, step: Step, at: Queue, row: &Unit, work: &mut Work) {
         let vcs = cx.net.config.vcs;
         let group = self.router.group(Self::line(cx, row.out), row.vc.number(), vcs);
         let free = self.free_vcs(cx, row, group);
@@ -236,7 +224,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             return;
         }
         let shape = self.router.shapes[step.local as usize];
-        let out = row.out.number() - step.base.number();
+        let out = step.port(row.out);
         let age = self.age(row);
         let piggyback = self.router.rules.vc_allocator.is_none();
         let mut room = false;
@@ -248,38 +236,32 @@ impl<M: Mode> Net<Pipelined<M>> {
                 continue;
             }
             work.vcs.requests.push(Request {
-                row: unit - shape.unit,
+                row: at.unit - shape.unit,
                 column: out * u32::from(vcs) + u32::from(v.number()),
                 level: 0,
                 age,
-                label: unit,
+                label: at.unit,
             });
         }
         if room && self.is_open(cx, row.out, step.s) {
             let level = u8::from(self.router.rules.speculation == Speculation::Yielding);
             // Of one input's chunks for one output, those with a channel come first.
-            self.ask_for_switch(step, (input, vc), (unit, row), level | 0x80, work);
+            self.ask_for_switch(step, at, row, level | 0x80, work);
         }
     }
 
-    fn ask_for_switch(
-        &self,
-        step: Step,
-        (input, vc): (u32, u32),
-        (unit, unit_row): (u32, &Unit),
-        level: u8,
-        work: &mut Work,
-    ) {
-        let (row, column) = Self::crossing(step, input, vc, unit_row.out.number() - step.base.number());
+    fn ask_for_switch(&self, step: Step, at: Queue, unit: &Unit, level: u8, work: &mut Work) {
+        let (row, column) = Self::crossing(step, at, unit.out);
         if work.rows[row as usize] || work.columns[column as usize] {
             return;
         }
         let most = self.router.rules.input_speedup.most();
-        let first = *self.router.turns.get((step.base.number() + input) * most + vc % step.lanes.0);
+        let vc = u32::from(at.vc.number());
+        let first = *self.router.turns.get(at.input.number() * most + vc % step.lanes.0);
         // In a circle of 16, whatever the number of VCs: only the order counts. Heads that speculate come behind.
         let turn = if vc >= first { vc - first } else { vc + 16 - first };
         let turn = turn + if level & 0x80 != 0 { 64 } else { 0 };
-        let request = Request { row, column, level: level & 15, age: self.age(unit_row), label: unit };
+        let request = Request { row, column, level: level & 15, age: self.age(unit), label: at.unit };
         work.tail.push((request, turn));
     }
 
@@ -305,6 +287,10 @@ impl<M: Mode> Net<Pipelined<M>> {
             let row = self.router.units.edit(label);
             debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
             (row.stage, row.vc, row.ready) = (Stage::Active, vc, ready);
+            debug_assert!(
+                *self.router.taken.get(row.out) & vc.bit() == 0,
+                "a virtual channel belongs to one packet"
+            );
             *self.router.taken.edit(row.out) |= vc.bit();
         }
     }
@@ -325,8 +311,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         for k in 0..work.switch.grants.len() {
             let Request { row, label: unit, .. } = work.switch.requests[work.switch.grants[k] as usize];
             let input = row / step.lanes.0;
-            let vc = (unit - shape.unit - input * shape.each) / shape.queues;
+            let vc = u32::from(shape.channel(unit - shape.unit - input * shape.each).number());
             let most = rules.input_speedup.most();
+            debug_assert!(input < shape.ports, "a router has so many inputs");
             let turn = (step.base.number() + input) * most + row % step.lanes.0;
             // The turn moves on with every grant, used or not.
             let next = vc + step.lanes.0;

@@ -15,6 +15,7 @@ use crate::{
     local::Local,
     places::{LocalPort, Upstream, VcRow},
     pools::{ChunkRow, List},
+    rows::release_of,
 };
 use base::{
     hash::Fingerprint,
@@ -227,9 +228,10 @@ impl<M: Mode> Net<WindowRouter<M>> {
         // Who queues goes first: a chunk may not pass those that wait for the same window, even if a credit has just come.
         let free = port.own.blocked & choice.vc.bit() == 0;
         // While somebody queues, credits are events: each goes to the chunk whose turn it is.
-        if port.own.blocked == 0 && port.first_credit >> 4 <= now {
+        if port.own.blocked == 0 && release_of(port.first_credit) <= now {
             self.drain_credits(u, now);
         }
+        debug_assert!(self.packets.get(self.chunks.get(c).packet).here > 0, "what arrives is here");
         let timing = &cx.net.timings[out.timing as usize];
         let v = self.vc_row(u, choice.vc);
         if free && self.vcs.get(v).occupancy < timing.capacity {
@@ -288,9 +290,8 @@ impl<M: Mode> Net<WindowRouter<M>> {
     #[inline]
     fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, ChannelId) {
         // Inputs and outputs of a router have the same numbers.
-        let width = u32::from(self.width);
-        let input = Self::line(cx, u).own_base.plus(origin / width);
-        (cx.local.upstream[input], ChannelId::new((origin % width) as u8))
+        let (port, vc) = VcRow::new(origin).parts(self.width);
+        (cx.local.upstream[Self::line(cx, u).own_base.plus(port.number())], vc)
     }
 
     /// Rule 2: a credit that a blocked port waits for is there.
@@ -301,6 +302,10 @@ impl<M: Mode> Net<WindowRouter<M>> {
         self.touch(cx, u, now, fx);
         while let Some(vc) = self.next_credit(u, now) {
             let v = self.vc_row(u, vc);
+            debug_assert!(
+                (self.ports.get(u).own.blocked & vc.bit() == 0) == self.router.queued.get(v).is_empty(),
+                "a bit says where chunks queue"
+            );
             let Some(first) = self.router.queued.edit(v).pop(&self.chunks) else { continue };
             if self.router.queued.get(v).is_empty() {
                 self.ports.edit(u).own.blocked &= !vc.bit();
@@ -330,6 +335,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             port.last_vc = vc;
             let row = self.vcs.edit(first_vc.at(vc));
             let c = row.own.pop(&self.chunks).expect("a waiting VC has something pending");
+            debug_assert!(row.occupancy > 0, "what waits for the link has buffer behind it");
             if row.own.is_empty() {
                 port.own.waiting &= !vc.bit();
             } else {
