@@ -92,7 +92,7 @@ const EXPLAINED: &[(&str, usize)] = &[
     ("crates/loggops/src/engineless", 24),
     ("crates/packet/src/hybrid", 29),
     ("crates/packet/src/net", 30),
-    ("crates/packet/src/router", 22),
+    ("crates/packet/src/router", 30),
     ("crates/packet/src/surrogate", 30),
     ("crates/packet/src/transport", 28),
     ("crates/ranks/src/matching.rs", 30),

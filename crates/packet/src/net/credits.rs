@@ -115,6 +115,7 @@ impl<R: Router> Net<R> {
     /// Moves a port's next credit to the first place.
     fn refill_credit(&mut self, u: LocalPort) {
         debug_assert!(self.ports.get(u).first_credit == NO_CREDIT, "the first place is free");
+        // Credits keep the order in which they were returned: where somebody waits, it decides who gets what.
         let list = self.more_credits.edit(u);
         if let Some(next) = list.pop(&self.credits) {
             let port = self.ports.edit(u);

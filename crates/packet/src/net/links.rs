@@ -100,6 +100,7 @@ impl<R: Router> Net<R> {
                 return self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
             }
         }
+        // A terminal takes out what arrives at once: the buffer before it is free when the chunk is there.
         let chunk = *self.chunks.get(flight.chunk);
         self.chunks.give(flight.chunk);
         self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);

@@ -42,6 +42,7 @@ impl<R: Router> Net<R> {
             let new = Page { seen: old.made, made };
             // Two publications without change: both pages say what holds, so nobody misses the next one.
             rest &= !moves && new == old;
+            // Written only where it changes: most ports of a large network are as they were.
             if new != old {
                 *self.published.pages.edit(u) = new;
             }

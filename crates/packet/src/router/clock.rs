@@ -157,6 +157,7 @@ impl<R: Clocked> Net<R> {
 
     /// The same when the first credit of output `u` that is not counted yet holds.
     pub(super) fn wake_at_release(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
+        // A credit that is there already counts in the next cycle that has not begun.
         let release = self.ports.get(u).next_release().unwrap_or(0).max(fx.now());
         self.wake_router(cx, self.router.clock().owner[u], release, fx);
     }
@@ -181,6 +182,7 @@ impl<R: Clocked> Net<R> {
             "a router goes to sleep at the end of its own cycle"
         );
         self.router.clock_mut().routers.edit(local).due = NEVER;
+        // Set to sleep first: else the present instant, which stands there, would look like an earlier cycle.
         if next != NEVER {
             self.wake_router(cx, local, next, fx);
         }

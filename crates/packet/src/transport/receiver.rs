@@ -45,6 +45,7 @@ impl<R: Router> State<R> {
             fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
         }
         self.acknowledge(cx, local, packet, found.rank, fx);
+        // Answered before the message is handed on: what a workload sends in return goes behind the acknowledgement.
         if found.complete {
             self.packet_done(cx, &Predicted::of(packet), true, time, fx);
         }

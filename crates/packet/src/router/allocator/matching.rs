@@ -156,12 +156,14 @@ impl Matching {
             [_] => self.grant(0),
             _ => how(frame, words, self),
         }
+        // Allocators note what they grant; who was alone was granted here.
         if self.requests.len() == 1 {
             self.learn(frame, 0);
         }
         debug_assert!(self.grants.len() <= self.requests.len(), "only what is asked for is granted");
         for n in 0..self.grants.len() {
             let request = self.requests[self.grants[n] as usize];
+            // Only what was granted is cleared: an allocation costs its requests, not the size of the router.
             self.matched[0][request.row as usize] = NIL;
             self.matched[1][request.column as usize] = NIL;
         }

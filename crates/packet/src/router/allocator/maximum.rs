@@ -53,6 +53,7 @@ fn augment(matching: &mut Matching, first: usize, level: u8, visit: u64, visited
         if request.level > level || visited[column] == visit {
             continue;
         }
+        // Marked by the number of the search: nothing has to be cleared between searches.
         visited[column] = visit;
         let holder = matching.matched[1][column];
         // A column that is taken is free if its holder finds another one.

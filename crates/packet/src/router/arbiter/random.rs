@@ -15,5 +15,6 @@ pub(super) const ABOUT: About = About {
 /// A requester's lot of this allocation.
 #[inline]
 pub(super) fn turn(place: &Place, requester: u32) -> u64 {
+    // Below 2^60, as turns are: the level of a request comes above.
     mix64(mix64(place.name ^ place.step.rotate_left(24)).wrapping_add(u64::from(requester))) >> 4
 }

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 /// Place of a requester in an arbiter's turn: the one after `last` comes first, the others follow in a circle.
 fn turn(cx: &Static, last: u32, request: u32) -> u32 {
+    // Wrapping: the numbers at or before the last served come out large, so they follow in their order, and nobody needs the size of the circle.
     match cx.net.config.arbiter {
         Arbiter::RoundRobin => request.wrapping_sub(last.wrapping_add(1)),
         Arbiter::Fixed => request,
@@ -86,6 +87,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             if row.active != 0 {
                 self.ask_for_switch(cx, base, input, s, &mut work, fx);
             }
+            // Heads routed just now ask at once: routing costs no cycle of its own here.
             if routed != 0 {
                 self.ask_for_vcs(input, routed, &mut work);
             }
@@ -230,6 +232,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         debug_assert!(output.taken & vc.bit() == 0, "a virtual channel belongs to one packet");
         output.taken |= vc.bit();
         output.used |= vc.bit();
+        // The pointer moves with a grant alone, as those of iSLIP do.
         output.last_request = v;
         let row = clocked.vcs.edit(v);
         row.vc = vc;
@@ -256,6 +259,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let v = self.vc_row(input, vc);
             let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);
             let bid = &mut work.bids[(out.number() - base.number()) as usize];
+            // Asked once per output and cycle: all who compete see the same credits.
             if bid.room == NIL {
                 bid.room = self.room(cx, out, s, fx);
                 work.outputs.push(out);
@@ -265,6 +269,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             }
             let first = turn(cx, self.router.outputs.get(out).last_input.number(), input.number());
             let second = turn(cx, last_vc.into(), vc.number().into()) & 15;
+            // Among inputs by the output's pointer; within an input its VCs take turns.
             let turn = u64::from(first) << 4 | u64::from(second);
             if turn < bid.turn {
                 *bid = Bid { turn, input, v, room: bid.room };
@@ -279,6 +284,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             return 0;
         }
         if let End::Terminal { .. } = Self::line(cx, out).end {
+            // Terminals return credits when somebody looks: chunks that arrived before count as taken out.
             self.eject(cx, out, s, fx);
         }
         self.drain_credits(out, s);
@@ -333,6 +339,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         let port = self.router.inputs.edit(input);
         port.last_vc = in_vc.number();
         port.last_output = out;
+        // An empty buffer asks for nothing; the packet keeps its VC, and its next chunk asks again when it arrives.
         if last || empty {
             port.active &= !in_vc.bit();
         }
@@ -379,6 +386,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 let out = self.router.vcs.get(self.vc_row(input, vc)).out;
                 let (port, line) = (self.ports.get(out), Self::line(cx, out));
                 let timing = &cx.net.timings[line.timing as usize];
+                // While the link is busy nothing else matters; once it is free only a credit can help.
                 let free = port.clock.rounded(timing.denominator);
                 let mut chance = if free > s { free } else { port.next_release().unwrap_or(NEVER) };
                 if let (NEVER, End::Terminal { .. }, Some(first)) =

@@ -166,6 +166,7 @@ impl<M: Mode> InputQueued<M> {
     /// VCs that a packet may get, a bit each: those of its class, toward a terminal (where no cycle can close) all.
     fn group(&self, out: LocalPort, class: u8) -> u16 {
         debug_assert!((class * self.classes[out].1) < 16, "an output has 16 VCs at most");
+        // Toward a terminal the stride is 0: the same mask, all channels, for every class.
         let (mask, stride) = self.classes[out];
         mask << (class * stride)
     }
@@ -182,6 +183,7 @@ impl<M: Mode> InputQueued<M> {
         let row = self.vcs.edit(row);
         if row.fifo.is_empty() {
             let port = self.inputs.edit(input);
+            // Only the front of a buffer asks: what comes behind others changes no set.
             match row.stage {
                 Stage::Idle => port.idle |= vc.bit(),
                 Stage::Active => port.active |= vc.bit(),

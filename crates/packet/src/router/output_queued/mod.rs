@@ -88,6 +88,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
         let choice = n.decide(cx, c, line, vc, fx);
         let u = base.plus(choice.port.number());
+        // Starts before now come first: this chunk is not among those that they choose from.
         n.touch(cx, u, now, fx);
         n.notes.set(c, choice.state);
         let chunk = n.chunks.edit(c);
@@ -115,6 +116,7 @@ impl<M: Mode> Router for OutputQueued<M> {
     }
 
     fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
+        // A credit may let something start earlier than planned, or at all.
         Self::count(n, cx, u, fx.now(), fx);
         n.set_due(cx, u, fx);
     }
@@ -165,6 +167,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         if n.with_room(cx, u) != 0 {
             return start;
         }
+        // Without room the next credit decides; it may be another VC's, and then this is asked again.
         port.next_release().map_or(NEVER, |release| start.max(release))
     }
 

@@ -146,6 +146,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let number = first + u64::from(k);
             // Ways by the number of the step: with a fraction, more and fewer in turn.
             let lanes = (rules.input_speedup.at(number), rules.output_speedup.at(number));
+            // Who became ready in the first step has a picosecond more in its date, and so asks from the second on.
             let until = s + Ps::from(k.min(1));
             // What nobody asked for in one step, nobody asks for in the next one of this cycle.
             if !self.step(cx, Step { local, base, s, until, number, lanes }, work, fx) {
@@ -174,6 +175,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 } else if self.is_lost(cx, local, input, vc, c, fx) {
                     continue;
                 }
+                // The packet's other chunks follow its head: in one buffer packets do not mix.
                 let queue = self.router.entries.get(row).queue;
                 let queues = self.router.shapes[local as usize].queues;
                 debug_assert!(queue < queues, "a router has so many outputs");
@@ -254,6 +256,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let others =
                 (0..if shared { ports } else { 0 }).map(|n| self.next_start_of_queue(cx, base.plus(n)));
             let start = others.fold(self.next_start_of_queue(cx, out), Ps::min);
+            // What could start now did not help, or there would have been a request: the next look is later.
             return start.min(tail).max(s + 1);
         }
         let (port, line) = (self.ports.get(out), Self::line(cx, out));

@@ -24,6 +24,7 @@ fn fits_shared(threshold: u32, own: u32, n: u32, least: u32, pool: u32, used: u3
         return true;
     }
     let (extra, before) = (last - least, own.saturating_sub(least));
+    // Dynamic threshold: a queue takes no more beyond its own than a share of what would be left free.
     let free = u64::from(pool).saturating_sub(u64::from(used - before + extra));
     free > 0 && u64::from(extra) * u64::from(super::config::Ratio::PARTS) < u64::from(threshold) * free
 }
@@ -282,6 +283,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let (first, shape) =
             (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
+            // Chunks that are still to be sorted wait for nobody: the next cycle takes them.
             let row = self.router.units.get(unit);
             let chunks = row.fifo.iter(&self.chunks).count() as u32;
             let line = Self::line(cx, if row.stage == Stage::Idle { u } else { row.out });

@@ -197,10 +197,12 @@ impl Shape {
         Frame {
             rows,
             columns,
+            // Groups of a tree of arbiters are about as many as their members.
             row_group: rows.isqrt().max(1),
             column_group: columns.isqrt().max(1),
             arbiter: rules.arbiter,
             iterations: rules.iterations,
+            // Another name than that of VC allocation: lots of the two are drawn apart.
             name: !self.name,
             step,
         }
@@ -250,6 +252,7 @@ impl<M: Mode> Pipelined<M> {
     fn set_busy(&mut self, input: LocalPort, unit: u32, busy: bool) {
         let n = unit - self.first_unit(input);
         debug_assert!(n / 64 < self.bits[input].1, "the queue is one of the input's");
+        // Words of an input are its own: sets of two inputs never share one, so a search of an input stops at its words.
         let word = self.busy.edit(self.bits[input].0 + n / 64);
         if busy { *word |= 1 << (n % 64) } else { *word &= !(1 << (n % 64)) }
     }
@@ -429,6 +432,7 @@ impl<M: Mode> Router for Pipelined<M> {
         if !held {
             return;
         }
+        // A start at the output makes room in its queue, for which somebody at an input may wait.
         let start = Self::next_start(n, cx, u);
         if start != NEVER {
             n.wake_router(cx, local, start.max(fx.now()), fx);
@@ -499,6 +503,7 @@ impl<M: Mode> Router for Pipelined<M> {
     }
 
     fn bound(n: &Net<Self>, cx: &Static, u: LocalPort, capacity: u32) -> u32 {
+        // Shared buffers are one pool: a channel alone may hold all of it.
         let shared = cx.local.is_routers(u) && n.router.rules.input_sharing != Sharing::Private;
         if shared { capacity * u32::from(cx.net.config.vcs) } else { capacity }
     }

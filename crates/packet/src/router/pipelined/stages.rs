@@ -128,6 +128,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 if self.router.units.get(unit).stage == Stage::Idle && !self.route_front(cx, step, at, fx) {
                     continue;
                 }
+                // Who keeps its crossing sends by it already.
                 let row = *self.router.units.get(unit);
                 if row.ready > step.until || work.sends.iter().any(|s| s.1 == unit) {
                     continue;
@@ -175,6 +176,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let choice = self.ask_routing(cx, step.local, at.input, at.vc, head, fx);
             (step.base.plus(choice.port.number()), choice.vc, choice.state)
         };
+        // Routing of no cycles lets the head ask in this very step; else a picosecond keeps it out of the first step of the cycle in which routing ends.
         let cycles = self.router.rules.routing;
         let ready = if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 };
         let row = self.router.units.edit(at.unit);
@@ -325,6 +327,7 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// A grant is lost if its head got no VC, or if others took the room meanwhile.
     fn leave_if_it_may(&mut self, cx: &Static, step: Step, input: u32, unit: u32, fx: &mut impl Fx) {
+        // Others of this step may have taken the link, the channel or the room since the request.
         if !self.is_open(cx, self.router.units.get(unit).out, step.s) {
             return;
         }
@@ -343,6 +346,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let group = self.router.group(Self::line(cx, row.out), row.vc.number(), cx.net.config.vcs);
         let free = self.free_vcs(cx, &row, group);
         let with_room = channels::each(free).filter(|&vc| self.fits(cx, row.out, vc, 1));
+        // Channels of an output take turns, whoever asks: else the lowest one would get nearly all packets.
         let ready = with_room.fold(0u16, |set, vc| set | vc.bit());
         if ready != 0 {
             let vc = channels::after(ready, *self.router.picked.get(row.out));

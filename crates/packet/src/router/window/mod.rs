@@ -127,6 +127,7 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     #[inline]
     fn next_start(n: &Net<Self>, cx: &Static, u: LocalPort) -> Ps {
+        // What only queues has no buffer: a credit comes before its start, and plans it.
         let port = n.ports.get(u);
         if port.own.waiting == 0 {
             return NEVER;
@@ -216,6 +217,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
         let u = base.plus(choice.port.number());
         self.notes.set(c, choice.state);
         self.chunks.edit(c).visit();
+        // Services that start before now come first: this chunk is not among those that they choose from.
         let out = Self::line(cx, u);
         if self.ports.get(u).own.waiting != 0 {
             self.catch_up(cx, u, now, fx);
@@ -245,6 +247,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             self.router.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).own.blocked |= choice.vc.bit();
             self.set_credit(cx, u, fx);
+            // Arrivals at a terminal were no events as long as nobody waited for their credits; now somebody does.
             if self.ports.get(u).due == NEVER {
                 self.set_due(cx, u, fx);
             }
@@ -312,6 +315,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             }
             let origin = self.chunks.get(first).origin();
             self.accept(cx, first, u, vc, fx);
+            // It holds two buffers for this instant: the new one, and the one that it came in, which it gives back now.
             let (from, from_vc) = self.origin(cx, u, origin);
             self.return_credit(cx, from, from_vc, now, fx);
         }
@@ -326,6 +330,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
         loop {
             let port = self.ports.get(u);
             let start = port.clock.rounded(timing.denominator).max(port.since);
+            // A service at `t` itself is not done yet: what is accepted at that instant may still go first in the round.
             if start >= t {
                 return;
             }
