@@ -4,7 +4,16 @@ use super::{
     metrics::Run,
     routes::{BLOCK, Routes},
 };
-use workload::levels::Pair;
+use base::numbers;
+
+numbers! {
+    /// A rank of a plan, counted over all its jobs in their order. A job's own ranks begin at 0 again
+    /// ([`RankId`](base::index::RankId)).
+    PlanRank(u32);
+}
+
+/// A message of a level: sender and receiver.
+pub type Pair = (PlanRank, PlanRank);
 
 /// What is asked for beyond histograms; each costs a pass over the paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +103,7 @@ impl<'a, R: Routes> Counter<'a, R> {
         let mut messages = [(0, 0); BLOCK];
         for (i, block) in (0u64..).zip(pairs.chunks(BLOCK)) {
             for (message, &(from, to)) in messages.iter_mut().zip(block) {
-                *message = (hosts[from as usize], hosts[to as usize]);
+                *message = (hosts[from.index()], hosts[to.index()]);
             }
             let draw = draw.wrapping_add(i * BLOCK as u64);
             let messages = &messages[..block.len()];
@@ -130,15 +139,15 @@ impl<'a, R: Routes> Counter<'a, R> {
     /// A message starts when its sender has sent and received all of its earlier levels, and takes its congestion.
     fn delays(&mut self, pairs: &[Pair], watched: u32) {
         debug_assert_eq!(pairs.len(), self.weights.len(), "every message has its congestion");
-        let mut done: Vec<(u32, u64)> = Vec::new();
+        let mut done: Vec<(PlanRank, u64)> = Vec::new();
         for (&(from, to), &weight) in pairs.iter().zip(&self.weights) {
-            if from < watched && to < watched {
-                let end = self.ready[from as usize] + u64::from(weight);
+            if from.number() < watched && to.number() < watched {
+                let end = self.ready[from.index()] + u64::from(weight);
                 done.extend([(from, end), (to, end)]);
             }
         }
         for (rank, end) in done {
-            let ready = &mut self.ready[rank as usize];
+            let ready = &mut self.ready[rank.index()];
             *ready = end.max(*ready);
         }
     }
@@ -150,16 +159,16 @@ impl<'a, R: Routes> Counter<'a, R> {
         let mut now = vec![0; self.before.len()];
         let mut sent = vec![false; self.before.len()];
         for (&(from, to), &weight) in pairs.iter().zip(&self.weights) {
-            if from >= watched || to >= watched {
+            if from.number() >= watched || to.number() >= watched {
                 continue;
             }
-            let first = !std::mem::replace(&mut sent[from as usize], true);
-            let start = if first { self.before[from as usize] } else { 0 };
+            let first = !std::mem::replace(&mut sent[from.index()], true);
+            let start = if first { self.before[from.index()] } else { 0 };
             let end = start + u64::from(weight);
             longest = longest.max(end);
             // Times are kept plus one, to distinguish a message without congestion from none.
-            if now[to as usize] == 0 {
-                now[to as usize] = end + 1;
+            if now[to.index()] == 0 {
+                now[to.index()] = end + 1;
             }
         }
         self.before = now.into_iter().map(|t: u64| t.saturating_sub(1)).collect();

@@ -16,7 +16,7 @@ pub mod routes;
 pub mod run;
 pub mod setup;
 
-pub use count::{Counter, Want};
+pub use count::{Counter, Pair, PlanRank, Want};
 pub use metrics::{Outcome, Totals};
 pub use routes::{FabricRoutes, Routes, TableRoutes};
 pub use run::{Plan, Task, simulate};

@@ -2,12 +2,12 @@
 //! same for any number of threads.
 
 use super::{
-    count::{Counter, Want},
+    count::{Counter, Pair, PlanRank, Want},
     mapping,
     metrics::{Outcome, Part, Run, Totals},
     routes::Routes,
 };
-use base::hash::mix64;
+use base::{hash::mix64, index::RankId};
 use std::{
     panic::resume_unwind,
     sync::{
@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 use workload::{
-    levels::{LevelPattern, Pair, workload::draw},
+    levels::{self, LevelPattern, workload::draw},
     traffic::Traffic,
 };
 
@@ -77,11 +77,11 @@ impl Task {
         }
     }
 
-    fn pairs(&self, level: u32, seed: u64, job: u32, run: u32, out: &mut Vec<Pair>) {
+    fn pairs(&self, level: u32, seed: u64, job: u32, run: u32, out: &mut Vec<levels::Pair>) {
         let ranks = self.hosts.len() as u32;
         match &self.sends {
             Sends::Levels(pattern) => pattern.pairs(ranks, level, draw(seed, job, run), out),
-            Sends::Traffic(traffic) => out.extend((0..ranks).filter_map(|rank| {
+            Sends::Traffic(traffic) => out.extend(RankId::first(ranks).filter_map(|rank| {
                 let to = traffic.message(rank, u64::from(run), 0)?.destination;
                 Some((rank, to))
             })),
@@ -104,18 +104,18 @@ impl Plan {
 
     /// Pairs of a level of a mapping; ranks of later jobs are numbered on.
     pub fn pairs(&self, level: u32, run: u32, out: &mut Vec<Pair>) {
-        let mut base = 0;
+        let (mut base, mut own) = (0, Vec::new());
         for (job, task) in (0u32..).zip(&self.tasks) {
-            let begin = out.len();
             if level < task.levels() && task.level.is_none_or(|only| only == level) {
-                task.pairs(level, self.seed, job, run, out);
+                own.clear();
+                task.pairs(level, self.seed, job, run, &mut own);
+                debug_assert!(
+                    own.iter().all(|p| p.0.index() < task.hosts.len() && p.1.index() < task.hosts.len()),
+                    "pairs are of the job's ranks"
+                );
+                let on = |rank: RankId| PlanRank::new(base + rank.number());
+                out.extend(own.iter().map(|&(from, to)| (on(from), on(to))));
             }
-            let own = task.hosts.len() as u32;
-            debug_assert!(
-                out[begin..].iter().all(|p| p.0 < own && p.1 < own),
-                "pairs are of the job's ranks"
-            );
-            out[begin..].iter_mut().for_each(|pair| *pair = (pair.0 + base, pair.1 + base));
             base += task.hosts.len() as u32;
         }
     }

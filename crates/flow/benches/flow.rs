@@ -4,7 +4,10 @@
 //! Prints a row per case: minimum, median and maximum of CPU seconds, microseconds per message of the median, and peak memory. Networks and programs are made before the
 //! clock starts. Links have 12.5 GB/s and 200 ns. Times are measured, never asserted.
 
-use base::{index::TerminalId, time::Ps};
+use base::{
+    index::{RankId, TerminalId},
+    time::Ps,
+};
 use fabric::graph::Fabric;
 use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
 use model::{
@@ -22,10 +25,10 @@ use workload::{
 struct Pairs(Vec<Vec<Message>>);
 
 impl Traffic for Pairs {
-    fn message(&self, rank: u32, index: u64, _: Ps) -> Option<Message> {
-        self.0[rank as usize].get(index as usize).copied()
+    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+        self.0[rank.index()].get(index as usize).copied()
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {
@@ -48,7 +51,7 @@ fn all_at_once(hosts: u32, bytes: impl Fn(u64) -> u64) -> Work {
         others
             .map(|to| Message {
                 time: 0,
-                destination: to,
+                destination: RankId::new(to),
                 bytes: bytes(u64::from(from) << 32 | u64::from(to)),
             })
             .collect()
@@ -63,7 +66,7 @@ fn random_at_once(hosts: u32, flows: u64, bytes: impl Fn(u64) -> u64) -> Work {
         let draw = base::hash::mix64(n ^ 0x5EED);
         let from = (draw % u64::from(hosts)) as u32;
         let to = (from + 1 + (draw >> 32) as u32 % (hosts - 1)) % hosts;
-        all[from as usize].push(Message { time: 0, destination: to, bytes: bytes(n) });
+        all[from as usize].push(Message { time: 0, destination: RankId::new(to), bytes: bytes(n) });
     }
     Work::Traffic(Arc::new(Pairs(all)))
 }
@@ -71,7 +74,7 @@ fn random_at_once(hosts: u32, flows: u64, bytes: impl Fn(u64) -> u64) -> Work {
 /// So many flows at once from host 0 to host 1.
 fn one_pair(hosts: u32, flows: u64) -> Work {
     let mut all: Vec<Vec<Message>> = vec![Vec::new(); hosts as usize];
-    all[0].extend((0..flows).map(|n| Message { time: 0, destination: 1, bytes: size(n) }));
+    all[0].extend((0..flows).map(|n| Message { time: 0, destination: RankId::new(1), bytes: size(n) }));
     Work::Traffic(Arc::new(Pairs(all)))
 }
 

@@ -338,12 +338,12 @@ impl FlowDomain {
         let index = self.arrived.entry(exchange).or_default();
         *index += 1;
         let (answer, reply) = if message.reply {
-            (traffic.next_request(to.number(), *index - 1), false)
+            (traffic.next_request(to, *index - 1), false)
         } else {
-            (traffic.reply(to.number(), from.number(), *index - 1), traffic.requests())
+            (traffic.reply(to, from, *index - 1), traffic.requests())
         };
         if let Some((rank, bytes)) = answer {
-            let ends = (message.destination, setup.placement[rank as usize]);
+            let ends = (message.destination, setup.placement[rank.index()]);
             self.send_plain(ends, What { bytes, rate: None, reply }, fx);
         }
     }
@@ -355,7 +355,7 @@ impl FlowDomain {
         let Some(setup) = cx.jobs.get(job as usize) else { return };
         let Work::Traffic(traffic) = &setup.work else { return };
         let source = &mut self.sources[terminal.index()];
-        source.next = traffic.message(rank.number(), source.index, previous);
+        source.next = traffic.message(rank, source.index, previous);
         if let Some(message) = source.next {
             let at = message.time.saturating_add(setup.start);
             if at < cx.end {
@@ -376,11 +376,11 @@ impl FlowDomain {
                 return;
             }
             let index = self.sources[terminal.index()].index;
-            let rate = traffic.rate(rank.number(), index);
-            let destination = setup.placement[message.destination as usize];
+            let rate = traffic.rate(rank, index);
+            let destination = setup.placement[message.destination.index()];
             self.send_plain((terminal, destination), What { bytes: message.bytes, rate, reply: false }, fx);
             self.sources[terminal.index()].index += 1;
-            let next = traffic.message(rank.number(), index + 1, message.time);
+            let next = traffic.message(rank, index + 1, message.time);
             if next.is_some_and(|n| n.time == message.time) {
                 self.sources[terminal.index()].next = next;
             } else {

@@ -1,7 +1,7 @@
 //! The flow model as a whole: closed forms on fabrics, every topology with every routing, programs, failures.
 
 use base::{
-    index::{RouterId, TerminalId},
+    index::{RankId, RouterId, TerminalId},
     rate::Bandwidth,
     registry::Registered,
     time::Ps,
@@ -34,11 +34,11 @@ const US: Ps = 1_000_000;
 struct List(Vec<(Ps, u32, u32, u64)>);
 
 impl Traffic for List {
-    fn message(&self, rank: u32, index: u64, _: Ps) -> Option<Message> {
-        let of = self.0.iter().filter(|m| m.1 == rank).nth(index as usize)?;
-        Some(Message { time: of.0, destination: of.2, bytes: of.3 })
+    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+        let of = self.0.iter().filter(|m| m.1 == rank.number()).nth(index as usize)?;
+        Some(Message { time: of.0, destination: RankId::new(of.2), bytes: of.3 })
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What sources offered and what arrived, as fractions of what terminals' links carry.
 
 use crate::setup::JobSetup;
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use results::summary::Throughput;
 
 /// Throughput of `bytes` delivered in `span`; each rank has `rails` links of `rate` bytes per second. `None` for no time.
@@ -36,8 +36,9 @@ const LONGEST_BURST: u64 = 1 << 16;
 pub fn burst(jobs: &[JobSetup]) -> u64 {
     let traffic = jobs.iter().filter_map(|j| j.work.traffic());
     let each = traffic.map(|t| {
-        let Some(first) = t.message(0, 0, 0) else { return 1 };
-        let along = |index: &u64| t.message(0, *index, first.time).is_some_and(|m| m.time == first.time);
+        let Some(first) = t.message(RankId::new(0), 0, 0) else { return 1 };
+        let along =
+            |index: &u64| t.message(RankId::new(0), *index, first.time).is_some_and(|m| m.time == first.time);
         1 + (1..LONGEST_BURST).take_while(along).count() as u64
     });
     each.max().unwrap_or(1)

@@ -52,14 +52,14 @@ impl<R: Router> State<R> {
         row.upcoming = previous;
         for _ in 0..READ_AHEAD {
             let message = match &cx.net.work[job as usize] {
-                Work::Traffic(t) => t.message(rank.number(), row.index, row.upcoming.saturating_sub(start)),
+                Work::Traffic(t) => t.message(rank, row.index, row.upcoming.saturating_sub(start)),
                 Work::Program(_) => None,
             };
             let Some(m) = message else {
                 (row.upcoming, row.elsewhere) = (NEVER, false);
                 return;
             };
-            let destination = cx.net.placement[job as usize][m.destination as usize];
+            let destination = cx.net.placement[job as usize][m.destination.index()];
             row.upcoming = m.time.saturating_add(start);
             debug_assert!(row.upcoming >= previous, "messages of a source come in the order of time");
             row.upcoming_destination = cx.net.fabric.terminal_in(destination, plane);
@@ -385,13 +385,13 @@ impl<R: Router> State<R> {
         }
         let Work::Traffic(traffic) = &cx.net.work[job as usize] else { return };
         let (answer, mark) = if replies == 1 {
-            (traffic.next_request(rank.number(), u64::from(index)), 0)
+            (traffic.next_request(rank, u64::from(index)), 0)
         } else {
             let mark = if traffic.requests() { Post::REPLY } else { 0 };
-            (traffic.reply(rank.number(), source_rank.number(), u64::from(index)), mark)
+            (traffic.reply(rank, source_rank, u64::from(index)), mark)
         };
         if let Some((to, bytes)) = answer {
-            let posting = self.posting(cx, local, cx.net.placement[job as usize][to as usize]);
+            let posting = self.posting(cx, local, cx.net.placement[job as usize][to.index()]);
             self.post(cx, posting, bytes | mark, fx);
         }
     }

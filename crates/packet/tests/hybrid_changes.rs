@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::hybrid::dragonfly;
-use base::{param::Value, time::Ps};
+use base::{index::RankId, param::Value, time::Ps};
 use model::{
     samples::int,
     setup::{JobSetup, Scheduling, Until},
@@ -41,15 +41,15 @@ struct Steady {
 struct InTurn([Steady; 2]);
 
 impl Traffic for InTurn {
-    fn message(&self, rank: u32, _: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, _: u64, previous: Ps) -> Option<Message> {
         let next = |steady: &Steady| {
             let time = previous.max(steady.span.start) + US;
-            let destination = (rank + steady.partner) % steady.ranks;
+            let destination = RankId::new((rank.number() + steady.partner) % steady.ranks);
             steady.span.contains(&time).then_some(Message { time, destination, bytes: steady.bytes })
         };
         self.0.iter().find_map(next)
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {

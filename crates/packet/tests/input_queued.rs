@@ -1,7 +1,7 @@
 //! The packet model with clocked input-queued routers: closed forms, one answer for every partitioning, undo, verdicts, and
 //! the public curves of BookSim 2.
 
-use base::param::Value;
+use base::{index::RankId, param::Value};
 use model::{
     samples::int,
     setup::{Measure, Scheduling, Until},
@@ -272,7 +272,7 @@ fn fixed_priority_starves_and_round_robin_does_not() {
             (16, 1, 32),
             ("uniform", "constant", 1.0),
         );
-        setup.jobs[0].work = Work::Traffic(Arc::new(ToLast { last: 5, gap: 16 * NS }));
+        setup.jobs[0].work = Work::Traffic(Arc::new(ToLast { last: RankId::new(5), gap: 16 * NS }));
         setup.packet.arbiter = arbiter;
         setup.until = Until::Time(400 * US);
         run(&setup)
@@ -286,17 +286,17 @@ fn fixed_priority_starves_and_round_robin_does_not() {
 
 /// Every rank but the last sends 1024 bytes to it, one message every `gap`.
 struct ToLast {
-    last: u32,
+    last: RankId,
     gap: u64,
 }
 
 impl workload::traffic::Traffic for ToLast {
-    fn message(&self, rank: u32, index: u64, _: u64) -> Option<workload::traffic::Message> {
+    fn message(&self, rank: RankId, index: u64, _: u64) -> Option<workload::traffic::Message> {
         let message =
             workload::traffic::Message { time: index * self.gap, destination: self.last, bytes: 1024 };
         (rank != self.last).then_some(message)
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The packet model with window routers: closed forms, one answer for every partitioning, planted faults, undo.
 
 use base::{
-    index::{PortId, TerminalId},
+    index::{PortId, RankId, TerminalId},
     rate::Bandwidth,
 };
 use model::{
@@ -365,17 +365,17 @@ struct ToOne {
 }
 
 impl workload::traffic::Traffic for ToOne {
-    fn message(&self, rank: u32, index: u64, previous: u64) -> Option<workload::traffic::Message> {
+    fn message(&self, rank: RankId, index: u64, previous: u64) -> Option<workload::traffic::Message> {
         let mut random = base::rng::Stream::new(9, base::rng::Purpose::Arrival, u64::from(rank)).at(index);
         let mean = self.fast.time_rounded(1000)? as f64 * (self.n - 1) as f64 / self.load;
         let gap = -random.unit_open().ln() * mean;
-        (rank > 0).then_some(workload::traffic::Message {
+        (rank.number() > 0).then_some(workload::traffic::Message {
             time: previous + gap as u64,
-            destination: 0,
+            destination: RankId::new(0),
             bytes: 1000,
         })
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {

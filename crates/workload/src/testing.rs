@@ -5,6 +5,7 @@ use crate::{
     traffic::Message,
 };
 use base::{
+    index::RankId,
     param::{Value, Values},
     rate::Bandwidth,
     registry::{About, find},
@@ -85,7 +86,8 @@ fn open_loop_workloads_need_a_load_and_say_what_they_offer() {
         let half = (entry.build)(&context_with(4, "poisson", 0.5), &defaults(&entry.about));
         let half = half.unwrap().into_traffic().unwrap();
         let offered = half.offered_bytes_per_s();
-        let senders = (0..4).filter(|&rank| half.message(rank, 0, 0).is_some()).count() as f64 / 4.0;
+        let senders =
+            RankId::first(4).filter(|&rank| half.message(rank, 0, 0).is_some()).count() as f64 / 4.0;
         assert!(levels || !open || senders > 0.0, "{}", entry.about.name);
         assert_eq!(offered, open.then_some(f64::from(1 << 30) * senders), "{}", entry.about.name);
         assert_eq!(half.closed_loop(), !open);
@@ -100,7 +102,7 @@ fn a_count_ends_a_pattern() {
     {
         let values = defaults(&entry.about).with("count", Value::Int(3));
         let traffic = (entry.build)(&context(16), &values).unwrap().into_traffic().unwrap();
-        let sender = (0..16).find(|&rank| traffic.message(rank, 0, 0).is_some()).unwrap();
+        let sender = RankId::first(16).find(|&rank| traffic.message(rank, 0, 0).is_some()).unwrap();
         assert!(traffic.message(sender, 2, 0).is_some(), "{}", entry.about.name);
         assert!(traffic.message(sender, 3, 0).is_none(), "{}", entry.about.name);
         for fit in [1, 4, 20] {
@@ -116,7 +118,7 @@ proptest! {
     fn every_workload_is_lawful(
         ranks in 2u32..200, pick: u32, seed: u64, job in 0u32..4, arrival in 0..ARRIVALS.len(), load in 0.01f64..1.0,
     ) {
-        let rank = pick % ranks;
+        let rank = RankId::new(pick % ranks);
         let process = ARRIVALS[arrival].about.name;
         // Bursts reach half of the bandwidth by default.
         let load = if process == "on-off" { load / 2.0 } else { load };
@@ -134,7 +136,7 @@ proptest! {
             let (mut messages, mut previous) = (Vec::new(), 0);
             for index in 0..300 {
                 let Some(m) = traffic.message(rank, index, previous) else { break };
-                prop_assert!(m.destination != rank && m.destination < ranks, "{} {m:?}", entry.about.name);
+                prop_assert!(m.destination != rank && m.destination.number() < ranks, "{} {m:?}", entry.about.name);
                 prop_assert!(m.time >= previous);
                 messages.push((index, previous, m));
                 previous = m.time;

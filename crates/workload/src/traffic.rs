@@ -4,7 +4,7 @@
 //! lags behind its schedule therefore stores one position, not a backlog: beyond saturation memory stays bounded.
 
 use crate::{interval::Interval, levels::LevelPattern};
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 
 /// One message of an open-loop source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,20 +12,36 @@ pub struct Message {
     /// When the workload creates it.
     pub time: Ps,
     /// Destination: a rank of the job; the model maps it to a terminal through the placement.
-    pub destination: u32,
+    pub destination: RankId,
     /// Payload in bytes; may be zero.
     pub bytes: u64,
 }
 
-/// An open-loop traffic source for all ranks of a job.
+/// An open-loop traffic source for all ranks of a job. It knows ranks alone; where they live is the placement's.
+///
+/// ```
+/// # use workload::traffic::{Message, Traffic};
+/// fn first(traffic: &dyn Traffic) -> Option<Message> {
+///     traffic.message(base::index::RankId::new(3), 0, 0)
+/// }
+/// ```
+///
+/// A terminal in place of a rank does not compile:
+///
+/// ```compile_fail,E0308
+/// # use workload::traffic::{Message, Traffic};
+/// fn first(traffic: &dyn Traffic) -> Option<Message> {
+///     traffic.message(base::index::TerminalId::new(3), 0, 0)
+/// }
+/// ```
 pub trait Traffic: Send + Sync {
     /// The `index`-th message of `rank` (0-based); `previous` is the time of the one before (0 for the first).
     /// `None` when the rank sends no more. Times never decrease with the index.
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message>;
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message>;
 
     /// The messages of `rank` from the `index`-th on, as many as fit: what [`Traffic::message`] gives one by one. Returns how many there are; fewer
     /// than fit if the rank sends no more.
-    fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
+    fn messages(&self, rank: RankId, index: u64, previous: Ps, into: &mut [Message]) -> usize {
         let mut previous = previous;
         for (i, slot) in into.iter_mut().enumerate() {
             let Some(message) = self.message(rank, index + i as u64, previous) else { return i };
@@ -36,13 +52,13 @@ pub trait Traffic: Send + Sync {
     }
 
     /// The most that the `index`-th message of `rank` may flow at, in bytes per second, if it is limited. Only models of flows heed it.
-    fn rate(&self, _rank: u32, _index: u64) -> Option<f64> {
+    fn rate(&self, _rank: RankId, _index: u64) -> Option<f64> {
         None
     }
 
     /// What a rank does when a message reaches it whole: `Some((destination, bytes))` to send at once (closed loop).
     /// `index` counts the messages that the pair's sender has delivered to this rank from `source`, from 0.
-    fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)>;
+    fn reply(&self, rank: RankId, source: RankId, index: u64) -> Option<(RankId, u64)>;
 
     /// True if what [`Traffic::reply`] gives is marked on its way as a reply, and arrives as such: then it is not asked about by
     /// [`Traffic::reply`] but by [`Traffic::next_request`].
@@ -51,7 +67,7 @@ pub trait Traffic: Send + Sync {
     }
 
     /// The request that `rank` sends when a reply reaches it: destination and bytes. `answered` counts its replies before this one.
-    fn next_request(&self, _rank: u32, _answered: u64) -> Option<(u32, u64)> {
+    fn next_request(&self, _rank: RankId, _answered: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -64,7 +80,7 @@ pub trait Traffic: Send + Sync {
     }
 
     /// A rank that sends messages to itself, if there is one: models without a path for them refuse it.
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         None
     }
 

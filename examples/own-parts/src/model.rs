@@ -4,6 +4,7 @@ use netloom::{
     base::{
         diag::{Diagnostic, Diagnostics},
         hash::Fingerprint,
+        index::RankId,
         param::{Kind, Param},
         registry::About,
         time::Ps,
@@ -100,7 +101,7 @@ impl Run for Wires {
         let mut all = Fingerprint::default();
         for (job, delay) in self.jobs.iter().zip(&self.delays) {
             let Some(traffic) = job.work.traffic() else { continue };
-            for rank in 0..job.placement.len() as u32 {
+            for rank in RankId::first(job.placement.len() as u32) {
                 let (mut index, mut previous) = (0, 0);
                 while let Some(message) = traffic.message(rank, index, previous)
                     && job.start + message.time < self.end

@@ -2,6 +2,7 @@
 
 use netloom::{
     base::{
+        index::RankId,
         param::{Kind, Param, Problem, Values},
         registry::About,
         time::Ps,
@@ -64,12 +65,13 @@ fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
 }
 
 impl Traffic for Shift {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         let time = self.arrival.time(rank, index, previous)?;
-        Some(Message { time, destination: (rank + self.distance) % self.ranks, bytes: self.bytes })
+        let destination = RankId::new((rank.number() + self.distance) % self.ranks);
+        Some(Message { time, destination, bytes: self.bytes })
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 

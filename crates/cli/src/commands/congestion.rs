@@ -9,7 +9,7 @@ use crate::{
     terminal::bar,
 };
 use congestion::{
-    Outcome as Counted, Plan, Task, Want, draw, mapping,
+    Outcome as Counted, Plan, PlanRank, Task, Want, draw, mapping,
     routes::Multipath,
     run::Sends,
     setup::{block, fingerprint, threads, watched},
@@ -132,9 +132,9 @@ fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result
 fn show(subnet: &Subnet, plan: &Plan, args: &CongestionArgs, console: &mut Console<'_>) -> Result<(), Error> {
     let (mut text, mut hosts) = (String::new(), Vec::new());
     plan.hosts(0, &mut hosts);
-    let name = |rank: u32| &subnet.nodes[subnet.hosts[hosts[rank as usize] as usize] as usize].name;
+    let name = |rank: PlanRank| &subnet.nodes[subnet.hosts[hosts[rank.index()] as usize] as usize].name;
     if args.print_hosts {
-        for rank in 0..hosts.len() as u32 {
+        for rank in PlanRank::first(hosts.len() as u32) {
             let _ = writeln!(text, "rank {rank}: {}", name(rank));
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 use base::{
     hash::mix64,
-    index::{ChannelId, LinkId},
+    index::{ChannelId, LinkId, RankId},
     param::Value,
     time::Ps,
 };
@@ -279,12 +279,12 @@ struct Everywhere {
 }
 
 impl Traffic for Everywhere {
-    fn message(&self, rank: u32, index: u64, _: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
         let lot = mix64(mix64(self.seed ^ index).wrapping_add(u64::from(rank)));
-        let destination = ((u128::from(lot) * u128::from(self.ranks)) >> 64) as u32;
+        let destination = RankId::new(((u128::from(lot) * u128::from(self.ranks)) >> 64) as u32);
         Some(Message { time: index * NS, destination, bytes: 64 })
     }
-    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
         None
     }
     fn closed_loop(&self) -> bool {

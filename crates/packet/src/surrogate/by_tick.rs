@@ -14,7 +14,10 @@ use super::{
     Mode, Pace, Predicted, Sizes,
 };
 use crate::hybrid::size::SizeClass;
-use base::time::{NEVER, Ps};
+use base::{
+    index::RankId,
+    time::{NEVER, Ps},
+};
 use workload::{
     registry::Work,
     traffic::{Message, Traffic},
@@ -68,7 +71,7 @@ struct Ahead {
 impl Ahead {
     /// The `index`-th message of a rank, after those that were asked for before.
     #[inline]
-    fn next(&mut self, traffic: &dyn Traffic, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn next(&mut self, traffic: &dyn Traffic, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         if !std::mem::replace(&mut self.begun, true) {
             return traffic.message(rank, index, previous);
         }
@@ -154,10 +157,10 @@ impl<R: Router> State<R> {
                 packets: 1,
             };
             (row.packets, row.messages) = (row.packets.wrapping_add(1), row.messages + 1);
-            match ahead.next(traffic, rank.number(), row.index, row.upcoming.saturating_sub(start)) {
+            match ahead.next(traffic, rank, row.index, row.upcoming.saturating_sub(start)) {
                 Some(m) => {
                     row.upcoming = m.time.saturating_add(start);
-                    let destination = placement[m.destination as usize];
+                    let destination = placement[m.destination.index()];
                     row.upcoming_destination = net.fabric.terminal_in(destination, plane);
                     row.upcoming_bytes = m.bytes;
                     row.index += 1;

@@ -6,7 +6,7 @@ pub mod naive;
 
 use base::{
     hash::mix64,
-    index::{ChannelId, TerminalId},
+    index::{ChannelId, RankId, TerminalId},
     param::Value,
     rate::Bandwidth,
     rng::{Purpose, Stream},
@@ -238,7 +238,7 @@ impl Mixed {
 }
 
 impl Traffic for Mixed {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         if index >= self.count {
             return None;
         }
@@ -250,11 +250,15 @@ impl Traffic for Mixed {
             (true, _) => self.gap,
             (false, _) => random.below(2 * self.gap + 1),
         };
-        Some(Message { time: previous + gap, destination: other + u32::from(other >= rank), bytes: size })
+        Some(Message {
+            time: previous + gap,
+            destination: RankId::new(other + u32::from(other >= rank.number())),
+            bytes: size,
+        })
     }
 
     /// Depends on the pair alone: an answer is answered with the same chance, so that chains die out.
-    fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, rank: RankId, source: RankId, index: u64) -> Option<(RankId, u64)> {
         let draw = mix64(self.seed ^ u64::from(rank) << 40 ^ u64::from(source) << 20 ^ index);
         (draw % 16 < self.replies).then(|| (source, self.size(draw >> 8)))
     }

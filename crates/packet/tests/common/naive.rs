@@ -4,7 +4,7 @@
 
 use super::Seen;
 use base::{
-    index::{ChannelId, PortId, RouterId, TerminalId},
+    index::{ChannelId, PortId, RankId, RouterId, TerminalId},
     rng::{Purpose, Stream},
     time::Ps,
 };
@@ -122,7 +122,7 @@ pub struct Naive<'a> {
     packets: Vec<Packet>,
     trails: BTreeMap<(u64, u16), Choice>,
     open: BTreeMap<(u32, u32), u64>,
-    rank: BTreeMap<u32, (usize, u32)>,
+    rank: BTreeMap<u32, (usize, RankId)>,
     /// What happened.
     pub seen: Vec<Seen>,
 }
@@ -173,7 +173,7 @@ impl<'a> Naive<'a> {
         };
         for (job, j) in setup.jobs.iter().enumerate() {
             for (rank, &terminal) in j.placement.iter().enumerate() {
-                naive.rank.insert(terminal.number(), (job, rank as u32));
+                naive.rank.insert(terminal.number(), (job, RankId::from_index(rank)));
             }
         }
         for terminal in 0..naive.terminals.len() {
@@ -218,7 +218,7 @@ impl<'a> Naive<'a> {
         self.setup.fabric.ports().len() + terminal
     }
 
-    fn ranked(&self, terminal: usize) -> Option<(usize, u32)> {
+    fn ranked(&self, terminal: usize) -> Option<(usize, RankId)> {
         self.rank.get(&(terminal as u32)).copied()
     }
 
@@ -230,7 +230,7 @@ impl<'a> Naive<'a> {
         let message = job.work.traffic().expect("patterns only").message(rank, t.index, previous);
         t.index += 1;
         t.upcoming =
-            message.map(|m| (m.time + job.start, job.placement[m.destination as usize].number(), m.bytes));
+            message.map(|m| (m.time + job.start, job.placement[m.destination.index()].number(), m.bytes));
     }
 
     fn set_handover(&mut self, terminal: usize) {
@@ -502,7 +502,7 @@ impl<'a> Naive<'a> {
         if let Some((to, bytes)) = reply {
             self.terminals[terminal as usize].posts.push_back((
                 now,
-                job.placement[to as usize].number(),
+                job.placement[to.index()].number(),
                 bytes,
             ));
             self.set_handover(terminal as usize);

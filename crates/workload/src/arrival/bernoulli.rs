@@ -4,6 +4,7 @@
 
 use super::{Arrival, ArrivalContext, SLOT, Slots, stream};
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     rng::Purpose,
@@ -31,7 +32,7 @@ struct Bernoulli {
 }
 
 impl Arrival for Bernoulli {
-    fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps> {
+    fn time(&self, rank: RankId, index: u64, previous: Ps) -> Option<Ps> {
         let u = stream(self.seed, Purpose::Arrival, self.job, rank, index).unit_open();
         // P(empty slots >= k) = P(u <= (1 - load)^k); the cast saturates.
         let empty = (libm::log(u) / self.log_empty) as u64;
@@ -62,7 +63,7 @@ mod tests {
     fn full_load_fills_every_slot() {
         let (a, mut last) = (arrival(1.0, 0), 0);
         for k in 0..10_000u64 {
-            last = a.time(3, k, last).unwrap();
+            last = a.time(RankId::new(3), k, last).unwrap();
             assert_eq!(last, (k * 244_140_625 + 256) / 512);
         }
     }
@@ -76,7 +77,7 @@ mod tests {
             let slot = Interval::new(bytes, Bandwidth::new(2 << 30, 1).unwrap(), 1_000_000_000).unwrap();
             let (mut counts, mut last, mut last_slot) = ([0u64; 10], 0, None);
             for k in 0..n {
-                last = a.time(0, k, last).unwrap();
+                last = a.time(RankId::new(0), k, last).unwrap();
                 let s = slot.index_of(last);
                 assert_eq!(slot.times(s), Some(last), "an arrival between slots");
                 let gap = last_slot.map_or(s + 1, |l| s - l);

@@ -3,6 +3,7 @@
 use super::{Arrival, ArrivalContext};
 use crate::interval::Interval;
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     time::Ps,
@@ -22,11 +23,11 @@ struct Constant(Interval);
 
 impl Arrival for Constant {
     #[inline]
-    fn time(&self, _rank: u32, index: u64, _previous: Ps) -> Option<Ps> {
+    fn time(&self, _rank: RankId, index: u64, _previous: Ps) -> Option<Ps> {
         self.0.times(index)
     }
 
-    fn times(&self, _rank: u32, index: u64, _previous: Ps, into: &mut [Ps]) -> usize {
+    fn times(&self, _rank: RankId, index: u64, _previous: Ps, into: &mut [Ps]) -> usize {
         self.0.times_from(index, into)
     }
 

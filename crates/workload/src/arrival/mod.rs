@@ -7,6 +7,7 @@ pub mod poisson;
 
 use crate::interval::{Interval, LOAD_DENOMINATOR};
 use base::{
+    index::RankId,
     param::{Built, Kind, Param, Problem, Values},
     rate::Bandwidth,
     registry::{About, Registered},
@@ -22,10 +23,10 @@ pub const MAX_LOAD: f64 = 10.0;
 pub trait Arrival: Send + Sync {
     /// Time of the `index`-th arrival (0-based) of `rank`; `previous` is that of the one before (0 for the first).
     /// A pure function; `None` beyond the end of time.
-    fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps>;
+    fn time(&self, rank: RankId, index: u64, previous: Ps) -> Option<Ps>;
 
     /// Times of the arrivals of `rank` from the `index`-th on, as [`Arrival::time`] gives them; returns how many there are.
-    fn times(&self, rank: u32, index: u64, previous: Ps, into: &mut [Ps]) -> usize {
+    fn times(&self, rank: RankId, index: u64, previous: Ps, into: &mut [Ps]) -> usize {
         let mut last = previous;
         for (n, slot) in into.iter_mut().enumerate() {
             let Some(time) = index.checked_add(n as u64).and_then(|i| self.time(rank, i, last)) else {
@@ -115,13 +116,13 @@ impl ArrivalContext {
 ///
 /// Unbiased draws may reject; the chance that one needs more than [`DRAWS`] is below 2^-120.
 #[inline]
-pub(crate) fn stream(seed: u64, purpose: Purpose, job: u32, rank: u32, index: u64) -> Stream {
+pub(crate) fn stream(seed: u64, purpose: Purpose, job: u32, rank: RankId, index: u64) -> Stream {
     place(Stream::new(seed, purpose, 0), job, rank, index)
 }
 
 /// The same with the stream of the seed and the purpose at hand.
 #[inline]
-pub(crate) fn place(stream: Stream, job: u32, rank: u32, index: u64) -> Stream {
+pub(crate) fn place(stream: Stream, job: u32, rank: RankId, index: u64) -> Stream {
     stream.owned_by(u64::from(job) << 32 | u64::from(rank)).at(index.wrapping_mul(DRAWS))
 }
 
@@ -247,7 +248,7 @@ mod tests {
                 let arrival = (entry.build)(&context(load, 1024), &Values::default()).unwrap();
                 let (count, mut last) = (100_000u64, 0);
                 for k in 0..count {
-                    let t = arrival.time(5, k, last).unwrap();
+                    let t = arrival.time(RankId::new(5), k, last).unwrap();
                     assert!(t >= last);
                     last = t;
                 }

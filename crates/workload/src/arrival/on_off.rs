@@ -5,6 +5,7 @@
 use super::{Arrival, ArrivalContext, SLOT, Slots};
 use base::{
     hash::mix64,
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -77,7 +78,7 @@ impl OnOff {
 }
 
 impl Arrival for OnOff {
-    fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps> {
+    fn time(&self, rank: RankId, index: u64, previous: Ps) -> Option<Ps> {
         // A stream for each message: nobody knows how many draws it takes.
         let own = mix64(u64::from(self.job) << 32 | u64::from(rank)).wrapping_add(mix64(index));
         let mut draw = Stream::new(self.seed, Purpose::Arrival, own);
@@ -143,7 +144,7 @@ mod tests {
             crate::interval::Interval::new(64, Bandwidth::new(1 << 30, 1).unwrap(), 1_000_000_000).unwrap();
         let (n, mut last, mut before, mut counts) = (200_000u64, 0, None::<u64>, [0u64; 4]);
         for k in 0..n {
-            last = arrival.time(5, k, last).unwrap();
+            last = arrival.time(RankId::new(5), k, last).unwrap();
             let at = slot.index_of(last);
             if let Some(before) = before {
                 counts[(at - before - 1).min(3) as usize] += 1;
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn always_on_is_bernoulli_and_too_much_is_refused() {
         let full = build(&context(16.0 / 2.0), &values(0.5, 0.0)).unwrap();
-        assert!(full.time(0, 0, 0).is_some());
+        assert!(full.time(RankId::new(0), 0, 0).is_some());
         assert_eq!(build(&context(9.0), &values(0.1, 0.1)).err().unwrap()[0].key, "load");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Arrival, ArrivalContext, stream};
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     rng::Purpose,
@@ -27,7 +28,7 @@ struct Poisson {
 }
 
 impl Arrival for Poisson {
-    fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps> {
+    fn time(&self, rank: RankId, index: u64, previous: Ps) -> Option<Ps> {
         let u = stream(self.seed, Purpose::Arrival, self.job, rank, index).unit_open();
         // Not negative; the cast saturates.
         let gap = (-libm::log(u) * self.mean).round() as u64;
@@ -53,13 +54,13 @@ mod tests {
         let (a, n, mean) = (build(&c, &Values::default()).unwrap(), 50_000u64, 2e6);
         let mut counts = [0u64; 10];
         for k in 0..n {
-            let gap = a.time(7, k, 1_000).unwrap() - 1_000;
+            let gap = a.time(RankId::new(7), k, 1_000).unwrap() - 1_000;
             let quantile = 1.0 - (-(gap as f64) / mean).exp();
             counts[((quantile * 10.0) as usize).min(9)] += 1;
         }
         let e = n as f64 / 10.0;
         let chi: f64 = counts.iter().map(|&c| (c as f64 - e).powi(2) / e).sum();
         assert!(chi < 27.9, "{chi}: chance below 0.1 %");
-        assert!((0..100).any(|k| a.time(7, k, 0) != a.time(8, k, 0)));
+        assert!((0..100).any(|k| a.time(RankId::new(7), k, 0) != a.time(RankId::new(8), k, 0)));
     }
 }

@@ -13,5 +13,12 @@ pub mod workload;
 pub use pattern::*;
 pub use receivers::Receivers;
 
-/// A message: sender and receiver, by rank.
-pub type Pair = (u32, u32);
+use base::index::RankId;
+
+/// A message: sender and receiver.
+pub type Pair = (RankId, RankId);
+
+/// A message by the plain numbers that formulas give.
+fn pair((from, to): (u32, u32)) -> Pair {
+    (RankId::new(from), RankId::new(to))
+}

@@ -1,7 +1,7 @@
 //! The nearest-neighbour pattern: from left to right every rank is peered with the next ranks that have a free place and are no
 //! neighbours yet.
 
-use super::Pair;
+use super::{Pair, pair};
 
 /// Appends the pairs for `count` neighbours (at most n - 1).
 pub(super) fn pairs(n: u32, count: u32, out: &mut Vec<Pair>) {
@@ -23,5 +23,5 @@ pub(super) fn pairs(n: u32, count: u32, out: &mut Vec<Pair>) {
             k += 1;
         }
     }
-    out.extend((0u32..).zip(&peers).flat_map(|(i, to)| to.iter().map(move |&k| (i, k))));
+    out.extend((0u32..).zip(&peers).flat_map(|(i, to)| to.iter().map(move |&k| pair((i, k)))));
 }

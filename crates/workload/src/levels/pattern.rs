@@ -1,7 +1,7 @@
 //! The patterns themselves: their names, and the pairs of each level.
 
-use super::{Pair, Receivers, neighbour};
-use base::rng::Stream;
+use super::{Pair, Receivers, neighbour, pair};
+use base::{index::RankId, rng::Stream};
 use std::fmt;
 
 /// A pattern with levels.
@@ -165,34 +165,35 @@ impl LevelPattern {
             Self::Null => {}
             Self::Rand => random(n, draw, out),
             Self::RandPerm => {
-                let mut to: Vec<u32> = (0..n).collect();
+                let mut to: Vec<RankId> = RankId::first(n).collect();
                 draw.clone().shuffle(&mut to);
-                out.extend((0..n).zip(to));
+                out.extend(RankId::first(n).zip(to));
             }
-            Self::Bisect => out.extend((0..n / 2).map(|i| (2 * i + 1, 2 * i))),
+            Self::Bisect => out.extend((0..n / 2).map(|i| (2 * i + 1, 2 * i)).map(pair)),
             Self::BisectFbSym => {
-                out.extend((0..n / 2).flat_map(|i| [(2 * i, 2 * i + 1), (2 * i + 1, 2 * i)]));
+                out.extend((0..n / 2).flat_map(|i| [(2 * i, 2 * i + 1), (2 * i + 1, 2 * i)]).map(pair));
             }
-            Self::Tree => out.extend((0..d.min(n.saturating_sub(d))).map(|i| (i, i + d))),
-            Self::TreeAll => out.extend((0..n.saturating_sub(d)).map(|i| (i, i + d))),
+            Self::Tree => out.extend((0..d.min(n.saturating_sub(d))).map(|i| (i, i + d)).map(pair)),
+            Self::TreeAll => out.extend((0..n.saturating_sub(d)).map(|i| (i, i + d)).map(pair)),
             Self::Bruck => {
-                out.extend((0..n).map(|i| (i, ((u64::from(i) + u64::from(d)) % u64::from(n)) as u32)))
+                let further = |i| ((u64::from(i) + u64::from(d)) % u64::from(n)) as u32;
+                out.extend((0..n).map(|i| (i, further(i))).map(pair));
             }
-            Self::Gather => out.extend((1..n).map(|i| (i, 0))),
-            Self::Scatter => out.extend((1..n).map(|i| (0, i))),
-            Self::Ring => out.push((level, (level + 1) % n)),
+            Self::Gather => out.extend((1..n).map(|i| (i, 0)).map(pair)),
+            Self::Scatter => out.extend((1..n).map(|i| (0, i)).map(pair)),
+            Self::Ring => out.push(pair((level, (level + 1) % n))),
             Self::Recdbl => {
                 let power = 1 << n.ilog2();
                 if d < power {
                     let low = (0..power).filter(|k| k & d == 0);
-                    out.extend(low.flat_map(|k| [(k, k + d), (k + d, k)]));
+                    out.extend(low.flat_map(|k| [(k, k + d), (k + d, k)]).map(pair));
                 } else {
-                    out.extend((0..n - power).map(|i| (i, i + power)));
+                    out.extend((0..n - power).map(|i| (i, i + power)).map(pair));
                 }
             }
             Self::RecdblPaper => {
                 let low = (0..n.saturating_sub(d)).filter(|k| k & d == 0);
-                out.extend(low.flat_map(|k| [(k, k + d), (k + d, k)]));
+                out.extend(low.flat_map(|k| [(k, k + d), (k + d, k)]).map(pair));
             }
             Self::Neighbour(count) => neighbour::pairs(n, *count, out),
             Self::Receivers(receivers) => receivers.pairs(n, draw, out),
@@ -204,7 +205,7 @@ impl LevelPattern {
                 if two > 0 {
                     second.pairs(n - part, level % two, draw.owned_by(draw.owner() ^ 1 << 63), out);
                 }
-                out[begin..].iter_mut().for_each(|pair| *pair = (pair.0 + part, pair.1 + part));
+                out[begin..].iter_mut().for_each(|pair| *pair = (pair.0.plus(part), pair.1.plus(part)));
             }
         }
     }
@@ -218,8 +219,8 @@ fn log2_up(n: u32) -> u32 {
 /// the last sender itself is left, it swaps with a random earlier sender.
 fn random(n: u32, mut draw: Stream, out: &mut Vec<Pair>) {
     let begin = out.len();
-    let mut left: Vec<u32> = (0..n).collect();
-    for source in 0..n {
+    let mut left: Vec<RankId> = RankId::first(n).collect();
+    for source in RankId::first(n) {
         if left == [source] {
             let other = begin + draw.below(u64::from(source)) as usize;
             let to = std::mem::replace(&mut out[other].1, source);

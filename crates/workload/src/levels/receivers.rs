@@ -2,7 +2,7 @@
 //! `recvs_all_src` of ORCS 2.0).
 
 use super::Pair;
-use base::rng::Stream;
+use base::{index::RankId, rng::Stream};
 use std::fmt;
 
 /// Who sends to the receivers.
@@ -50,8 +50,8 @@ impl Receivers {
     /// Appends the pairs.
     pub(super) fn pairs(&self, n: u32, mut draw: Stream, out: &mut Vec<Pair>) {
         let count = self.count.min(n / 2);
-        let mut receivers: Vec<u32> = (0..count).collect();
-        let mut others: Vec<u32> = (count..n).collect();
+        let mut receivers: Vec<RankId> = RankId::first(count).collect();
+        let mut others: Vec<RankId> = RankId::first(n).skip(count as usize).collect();
         let mut senders = others.clone();
         if self.shuffled {
             draw.shuffle(&mut senders);

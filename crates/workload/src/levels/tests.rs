@@ -1,14 +1,15 @@
 use super::*;
 use base::rng::{Purpose, Stream};
 
-fn level(pattern: &str, part: u32, n: u32, level: u32) -> Vec<Pair> {
+/// Pairs by plain numbers, as they are written in tests.
+fn level(pattern: &str, part: u32, n: u32, level: u32) -> Vec<(u32, u32)> {
     let mut out = Vec::new();
     let draw = Stream::new(7, Purpose::Test, 0);
     LevelPattern::parse(pattern, part).unwrap().pairs(n, level, draw, &mut out);
-    out
+    out.into_iter().map(|(from, to)| (from.number(), to.number())).collect()
 }
 
-fn all(pattern: &str, part: u32, n: u32) -> Vec<Vec<Pair>> {
+fn all(pattern: &str, part: u32, n: u32) -> Vec<Vec<(u32, u32)>> {
     let levels = LevelPattern::parse(pattern, part).unwrap().levels(n);
     (0..levels).map(|l| level(pattern, part, n, l)).collect()
 }
@@ -52,9 +53,9 @@ fn random_patterns_are_permutations() {
         for n in [2, 3, 4, 17] {
             let mut out = Vec::new();
             LevelPattern::Rand.pairs(n, 0, Stream::new(seed, Purpose::Test, 0), &mut out);
-            let mut to: Vec<u32> = out.iter().map(|p| p.1).collect();
+            let mut to: Vec<RankId> = out.iter().map(|p| p.1).collect();
             to.sort_unstable();
-            assert_eq!(to, (0..n).collect::<Vec<_>>());
+            assert_eq!(to, RankId::first(n).collect::<Vec<_>>());
             assert!(out.iter().all(|p| p.0 != p.1), "{out:?}");
         }
     }

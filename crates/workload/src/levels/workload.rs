@@ -9,6 +9,7 @@ use crate::{
     work::{Built, JobContext, Work},
 };
 use base::{
+    index::{Column, RankId},
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -128,20 +129,20 @@ pub(crate) fn neighbour(context: &JobContext, values: &Values) -> Built<Work> {
 
 fn build(pattern: LevelPattern, context: &JobContext, values: &Values) -> Built<Work> {
     context.need_two_ranks()?;
-    let mut to = vec![Vec::new(); context.ranks as usize];
+    let mut to = Column::filled(context.ranks as usize, Vec::new());
     let mut pairs: Vec<Pair> = Vec::new();
     let draw = draw(context.seed, context.job, 0);
     for level in 0..pattern.levels(context.ranks) {
         pattern.pairs(context.ranks, level, draw, &mut pairs);
     }
     for (a, b) in pairs.into_iter().filter(|(a, b)| a != b) {
-        to[a as usize].push(b);
+        to[a].push(b);
     }
     let (arrival, offered) = match &context.arrival {
         Some(_) => context.arrivals((context.message, 1)).map(|(a, o)| (Some(a), Some(o)))?,
         None => (None, None),
     };
-    let senders = to.iter().filter(|t| !t.is_empty()).count() as f64 / f64::from(context.ranks);
+    let senders = to.iter().filter(|(_, to)| !to.is_empty()).count() as f64 / f64::from(context.ranks);
     let count = endless_if_zero(values.int("count"));
     let bytes = context.message;
     Ok(Work::Traffic(Arc::new(LevelTraffic {
@@ -163,7 +164,7 @@ pub fn draw(seed: u64, job: u32, run: u32) -> Stream {
 struct LevelTraffic {
     pattern: LevelPattern,
     /// Receivers of each rank, level by level.
-    to: Vec<Vec<u32>>,
+    to: Column<RankId, Vec<RankId>>,
     arrival: Option<Arc<dyn Arrival>>,
     bytes: u64,
     count: u64,
@@ -171,8 +172,8 @@ struct LevelTraffic {
 }
 
 impl Traffic for LevelTraffic {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
-        let to = &self.to[rank as usize];
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
+        let to = &self.to[rank];
         if to.is_empty() || index >= self.count {
             return None;
         }
@@ -180,7 +181,7 @@ impl Traffic for LevelTraffic {
         Some(Message { time, destination: to[(index % to.len() as u64) as usize], bytes: self.bytes })
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 

@@ -11,6 +11,7 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -54,7 +55,7 @@ struct AllToAll {
 }
 
 impl Traffic for AllToAll {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         let burst = index / u64::from(self.others);
         let position = (index % u64::from(self.others)) as u32;
         if burst >= self.bursts {
@@ -68,11 +69,11 @@ impl Traffic for AllToAll {
                 orders.shuffled(key, position)
             }
         };
-        let destination = position + u32::from(position >= rank);
+        let destination = RankId::new(position + u32::from(position >= rank.number()));
         Some(Message { time, destination, bytes: self.bytes })
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -122,7 +123,7 @@ mod tests {
         let traffic = build(&context(72), &defaults(&ABOUT)).unwrap().into_traffic().unwrap();
         // The burst is the beat, not the message.
         assert_eq!(traffic.period().and_then(|p| p.times(1)), Some(33_855_438));
-        for rank in [0, 35, 71] {
+        for rank in [0, 35, 71].map(RankId::new) {
             let mut previous = 0;
             for burst in 0..50u64 {
                 // 71 * 1024 B at 2 GiB/s = 71 * 5^12 / 2^9 ps.
@@ -134,7 +135,7 @@ mod tests {
                     seen.push(m.destination);
                     previous = m.time;
                 }
-                let others: Vec<u32> = (0..72).filter(|&d| d != rank).collect();
+                let others: Vec<RankId> = RankId::first(72).filter(|&d| d != rank).collect();
                 assert_eq!(seen, others);
             }
         }
@@ -146,7 +147,8 @@ mod tests {
         let values = defaults(&ABOUT).with("order", Value::Text("random".to_owned()));
         let traffic = build(&context(10), &values).unwrap().into_traffic().unwrap();
         let burst = |rank: u32, burst: u64| -> Vec<u32> {
-            (0..9).map(|k| traffic.message(rank, burst * 9 + k, 0).unwrap().destination).collect()
+            let message = |k| traffic.message(RankId::new(rank), burst * 9 + k, 0).unwrap();
+            (0..9).map(|k| message(k).destination.number()).collect()
         };
         let mut first = vec![0; 10];
         for n in 0..20_000 {
@@ -161,7 +163,7 @@ mod tests {
         assert_ne!(burst(4, 0), burst(4, 1));
         assert_ne!(burst(0, 0), burst(9, 0));
         let two = build(&context(2), &values).unwrap().into_traffic().unwrap();
-        assert_eq!(two.message(1, 5, 0).unwrap().destination, 0);
+        assert_eq!(two.message(RankId::new(1), 5, 0).unwrap().destination, RankId::new(0));
     }
 
     #[test]
@@ -170,8 +172,8 @@ mod tests {
             .unwrap()
             .into_traffic()
             .unwrap();
-        assert!(traffic.message(1, 5, 0).is_some());
-        assert!(traffic.message(1, 6, 0).is_none());
+        assert!(traffic.message(RankId::new(1), 5, 0).is_some());
+        assert!(traffic.message(RankId::new(1), 6, 0).is_none());
     }
 
     #[test]

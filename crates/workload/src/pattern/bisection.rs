@@ -3,6 +3,7 @@
 use super::{COUNT, Destinations, open_loop};
 use crate::work::{JobContext, Work};
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
 };
@@ -21,9 +22,9 @@ struct Bisection {
 }
 
 impl Destinations for Bisection {
-    fn destination(&self, rank: u32, _index: u64) -> u32 {
-        let half = self.ranks / 2;
-        if rank < self.ranks - half { rank + half } else { rank - (self.ranks - half) }
+    fn destination(&self, rank: RankId, _index: u64) -> RankId {
+        let (rank, half) = (rank.number(), self.ranks / 2);
+        RankId::new(if rank < self.ranks - half { rank + half } else { rank - (self.ranks - half) })
     }
 }
 
@@ -38,8 +39,9 @@ mod tests {
 
     #[test]
     fn goes_half_way_round() {
-        let destinations =
-            |ranks| -> Vec<u32> { (0..ranks).map(|r| Bisection { ranks }.destination(r, 0)).collect() };
+        let destinations = |ranks| -> Vec<u32> {
+            RankId::first(ranks).map(|r| Bisection { ranks }.destination(r, 0).number()).collect()
+        };
         assert_eq!(destinations(2), [1, 0]);
         assert_eq!(destinations(5), [2, 3, 4, 0, 1]);
         assert_eq!(destinations(6), [3, 4, 5, 0, 1, 2]);
@@ -48,6 +50,6 @@ mod tests {
     #[test]
     fn the_largest_job_does_not_overflow() {
         let rule = Bisection { ranks: u32::MAX };
-        assert_eq!(rule.destination(u32::MAX - 1, 0), u32::MAX / 2 - 1);
+        assert_eq!(rule.destination(RankId::new(u32::MAX - 1), 0), RankId::new(u32::MAX / 2 - 1));
     }
 }

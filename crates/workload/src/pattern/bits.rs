@@ -105,14 +105,14 @@ pub(crate) fn shuffle(context: &JobContext, values: &Values) -> Built<Work> {
 mod tests {
     use super::*;
     use crate::testing::{context, defaults};
-    use base::param::Value;
+    use base::{index::RankId, param::Value};
 
     type Build = fn(&JobContext, &Values) -> Built<Work>;
 
     /// Partners of all ranks; none for those that send nothing.
     fn to(build: Build, about: &About, ranks: u32) -> Vec<Option<u32>> {
         let traffic = build(&context(ranks), &defaults(about)).unwrap().into_traffic().unwrap();
-        (0..ranks).map(|rank| traffic.message(rank, 5, 0).map(|m| m.destination)).collect()
+        RankId::first(ranks).map(|rank| traffic.message(rank, 5, 0).map(|m| m.destination.number())).collect()
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             (traffic.offered_bytes_per_s().unwrap() / f64::from(1u32 << 31), traffic.to_itself())
         };
         assert_eq!(offered(false), (56.0 / 64.0, None));
-        assert_eq!(offered(true), (1.0, Some(0)));
+        assert_eq!(offered(true), (1.0, Some(RankId::new(0))));
     }
 
     #[test]

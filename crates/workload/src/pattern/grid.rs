@@ -83,7 +83,7 @@ pub(crate) fn neighbour(context: &JobContext, values: &Values) -> Built<Work> {
 mod tests {
     use super::*;
     use crate::testing::{context, defaults};
-    use base::param::Value;
+    use base::{index::RankId, param::Value};
 
     fn to(
         build: fn(&JobContext, &Values) -> Built<Work>,
@@ -92,7 +92,8 @@ mod tests {
     ) -> Result<Vec<u32>, String> {
         let values = defaults(about).with("grid", Value::Ints(grid.to_vec()));
         let traffic = build(&context(ranks), &values).map_err(|p| p[0].key.clone())?.into_traffic().unwrap();
-        Ok((0..ranks).map(|rank| traffic.message(rank, 3, 0).unwrap().destination).collect())
+        let to = |rank| traffic.message(rank, 3, 0).unwrap().destination.number();
+        Ok(RankId::first(ranks).map(to).collect())
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::{
     work::{Built, JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -117,14 +118,14 @@ struct Random {
 }
 
 impl Destinations for Random {
-    fn destination(&self, rank: u32, index: u64) -> u32 {
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
         let mut stream = place(self.stream, self.job, rank, index);
-        let own = rank / self.group;
+        let own = rank.number() / self.group;
         // Ranks of a group; the last may have fewer.
         let of = |g: u32| {
             (g * self.group, (u64::from(g + 1) * u64::from(self.group)).min(u64::from(self.ranks)) as u32)
         };
-        match self.to {
+        let to = match self.to {
             Where::Further(shift) => {
                 let groups = self.ranks.div_ceil(self.group);
                 let (from, to) = of(((u64::from(own) + u64::from(shift)) % u64::from(groups)) as u32);
@@ -135,7 +136,8 @@ impl Destinations for Random {
                 let drawn = stream.below(u64::from(self.ranks - (to - from))) as u32;
                 if drawn >= from { drawn + (to - from) } else { drawn }
             }
-        }
+        };
+        RankId::new(to)
     }
 }
 
@@ -196,10 +198,11 @@ mod tests {
     }
 
     fn counts(build: Build, values: &Values, c: &JobContext, rank: u32) -> Vec<u64> {
+        let rank = RankId::new(rank);
         let traffic = build(c, values).unwrap().into_traffic().unwrap();
         let mut counts = vec![0; c.ranks as usize];
         for k in 0..30_000 {
-            counts[traffic.message(rank, k, 0).unwrap().destination as usize] += 1;
+            counts[traffic.message(rank, k, 0).unwrap().destination.index()] += 1;
         }
         counts
     }
@@ -224,7 +227,8 @@ mod tests {
     fn permutations_by_hand() {
         let to = |build: Build, about: &About, c: &JobContext| -> Vec<Option<u32>> {
             let traffic = build(c, &defaults(about)).unwrap().into_traffic().unwrap();
-            (0..c.ranks).map(|rank| traffic.message(rank, 0, 0).map(|m| m.destination)).collect()
+            let to = |rank| traffic.message(rank, 0, 0).map(|m| m.destination.number());
+            RankId::first(c.ranks).map(to).collect()
         };
         let six = with_groups(6, 2);
         assert_eq!(to(nearest, &NEAREST, &six), [2, 3, 4, 5, 0, 1].map(Some));

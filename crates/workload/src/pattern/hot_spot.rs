@@ -6,6 +6,7 @@ use crate::{
     work::{Built, JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -45,7 +46,7 @@ pub(crate) const ABOUT: About = About {
 struct HotSpot {
     ranks: u32,
     /// Hot ranks and the sums of their weights up to and with each.
-    hot: Vec<(u32, u64)>,
+    hot: Vec<(RankId, u64)>,
     share: f64,
     to_self: bool,
     stream: Stream,
@@ -54,7 +55,7 @@ struct HotSpot {
 
 impl HotSpot {
     /// A hot rank that `rank` sends to, if there is one.
-    fn one(&self, rank: u32, stream: &mut Stream) -> Option<u32> {
+    fn one(&self, rank: RankId, stream: &mut Stream) -> Option<RankId> {
         let all = self.hot.last()?.1;
         let own = self.hot.iter().position(|&(hot, _)| hot == rank).filter(|_| !self.to_self);
         // Its own stretch of the weights is cut out.
@@ -71,16 +72,16 @@ impl HotSpot {
 }
 
 impl Destinations for HotSpot {
-    fn destination(&self, rank: u32, index: u64) -> u32 {
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
         let mut stream = place(self.stream, self.job, rank, index);
         let hot = if stream.unit_open() <= self.share { self.one(rank, &mut stream) } else { None };
         hot.unwrap_or_else(|| {
             let drawn = stream.below(u64::from(self.ranks) - 1) as u32;
-            drawn + u32::from(drawn >= rank)
+            RankId::new(drawn + u32::from(drawn >= rank.number()))
         })
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.hot.first().map(|h| h.0).filter(|_| self.to_self)
     }
 }
@@ -104,7 +105,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
     let mut sum = 0;
     let hot = (0..ranks.len()).map(|i| {
         sum += weights.get(i).copied().unwrap_or(1);
-        (ranks[i] as u32, sum)
+        (RankId::new(ranks[i] as u32), sum)
     });
     let rule = HotSpot {
         ranks: context.ranks,
@@ -132,10 +133,11 @@ mod tests {
     }
 
     fn counts(values: &Values, rank: u32) -> Vec<u64> {
+        let rank = RankId::new(rank);
         let traffic = build(&context(6), values).unwrap().into_traffic().unwrap();
         let mut counts = vec![0; 6];
         for k in 0..60_000 {
-            counts[traffic.message(rank, k, 0).unwrap().destination as usize] += 1;
+            counts[traffic.message(rank, k, 0).unwrap().destination.index()] += 1;
         }
         counts
     }

@@ -7,6 +7,7 @@ use crate::{
     work::{Built, JobContext, Work},
 };
 use base::{
+    index::{Column, RankId},
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -33,31 +34,31 @@ const MOST_RANKS: u32 = 1 << 14;
 /// A rank's line.
 struct Line {
     /// Destinations that get something, and the sums of the line up to and with each.
-    to: Vec<(u32, f64)>,
+    to: Vec<(RankId, f64)>,
     /// None if it sends nothing.
     arrival: Option<Arc<dyn Arrival>>,
 }
 
 struct Matrix {
-    lines: Vec<Line>,
+    lines: Column<RankId, Line>,
     bytes: u64,
     count: u64,
     offered: f64,
-    itself: Option<u32>,
+    itself: Option<RankId>,
     stream: Stream,
     job: u32,
 }
 
 impl Traffic for Matrix {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
-        let Line { to, arrival } = &self.lines[rank as usize];
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
+        let Line { to, arrival } = &self.lines[rank];
         let time = arrival.as_ref().filter(|_| index < self.count)?.time(rank, index, previous)?;
         let drawn = place(self.stream, self.job, rank, index).unit_open() * to.last()?.1;
         let at = to.partition_point(|&(_, sum)| sum < drawn).min(to.len() - 1);
         Some(Message { time, destination: to[at].0, bytes: self.bytes })
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -65,7 +66,7 @@ impl Traffic for Matrix {
         false
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.itself
     }
 
@@ -75,7 +76,7 @@ impl Traffic for Matrix {
 }
 
 /// The cells above zero of each line, with their sums.
-fn read(text: &str, ranks: u32, path: &str) -> Built<Vec<Vec<(u32, f64)>>> {
+fn read(text: &str, ranks: u32, path: &str) -> Built<Column<RankId, Vec<(RankId, f64)>>> {
     let mut lines = Vec::new();
     let at = |line: usize, text: &str, word: &str, message: String| {
         let start = word.as_ptr().addr() - text.as_ptr().addr();
@@ -96,7 +97,7 @@ fn read(text: &str, ranks: u32, path: &str) -> Built<Vec<Vec<(u32, f64)>>> {
                 Ok(value) if value >= 0.0 && value.is_finite() => {
                     if value > 0.0 {
                         sum += value;
-                        line.push((column, sum));
+                        line.push((RankId::new(column), sum));
                     }
                 }
                 _ => return Err(at(number, full, cell, format!("`{cell}` is not a number from 0 on"))),
@@ -114,7 +115,7 @@ fn read(text: &str, ranks: u32, path: &str) -> Built<Vec<Vec<(u32, f64)>>> {
         lines.push(line);
     }
     if lines.len() == ranks as usize {
-        return Ok(lines);
+        return Ok(lines.into());
     }
     let message = format!("the matrix has {} lines, the job {ranks} ranks", lines.len());
     Err(vec![Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })])
@@ -136,22 +137,21 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
     matrix(context, values, lines).map(|m| Work::Traffic(Arc::new(m)))
 }
 
-fn matrix(context: &JobContext, values: &Values, lines: Vec<Vec<(u32, f64)>>) -> Built<Matrix> {
-    let itself =
-        (0u32..).zip(&lines).find(|(rank, line)| line.iter().any(|(to, _)| to == rank)).map(|(r, _)| r);
+fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(RankId, f64)>>) -> Built<Matrix> {
+    let itself = lines.iter().find(|(rank, line)| line.iter().any(|(to, _)| to == rank)).map(|(r, _)| r);
     if let Some(rank) = itself.filter(|_| !values.bool(TO_SELF.name)) {
         let problem =
             Problem::new("file", format!("cell ({rank}, {rank}) is not 0: rank {rank} would send to itself"));
         return Err(vec![problem.help("set `to_self = true`, or let the diagonal be 0")]);
     }
-    let sum = |line: &[(u32, f64)]| line.last().map_or(0.0, |l| l.1);
-    let most = lines.iter().map(|l| sum(l)).fold(0.0, f64::max);
+    let sum = |line: &[(RankId, f64)]| line.last().map_or(0.0, |l| l.1);
+    let most = lines.iter().map(|(_, line)| sum(line)).fold(0.0, f64::max);
     if most == 0.0 {
         return Err(vec![Problem::new("file", "all cells are 0: nothing would be sent")]);
     }
     let mut known: BTreeMap<u64, (Arc<dyn Arrival>, f64)> = BTreeMap::new();
-    let (mut built, mut offered) = (Vec::new(), 0.0);
-    for to in lines {
+    let (mut built, mut offered) = (Column::default(), 0.0);
+    for to in lines.into_cells() {
         let share = sum(&to) / most;
         let mut arrival = None;
         if share > 0.0 {
@@ -198,12 +198,12 @@ mod tests {
         let matrix = of("# to 0 1 2 3\n0,1,2,5\n4,0,0,0\n0,0,0,0\n0.5,0,0.5,0\n", false).unwrap();
         let mut counts = [0; 4];
         for k in 0..40_000 {
-            counts[matrix.message(0, k, 0).unwrap().destination as usize] += 1;
+            counts[matrix.message(RankId::new(0), k, 0).unwrap().destination.index()] += 1;
         }
         assert!(chi_square(&counts, &[0.0, 1.0, 2.0, 5.0]) < 13.8, "{counts:?}");
-        assert_eq!(matrix.message(2, 0, 0), None);
+        assert_eq!(matrix.message(RankId::new(2), 0, 0), None);
         // Rank 1 at half of the load, rank 3 at an eighth: every second and every eighth of rank 0's times.
-        let time = |rank, k| matrix.message(rank, k, 0).unwrap().time;
+        let time = |rank, k| matrix.message(RankId::new(rank), k, 0).unwrap().time;
         assert_eq!((time(1, 4), time(3, 1)), (time(0, 8), time(0, 8)));
         let mean = (1.0 + 0.5 + 0.125) / 4.0;
         assert_eq!(matrix.offered_bytes_per_s(), Some(f64::from(1u32 << 31) * mean));
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(line("0,1,1,1\n"), Some(0));
         let own = "1,1,1,1\n0,0,0,0\n0,0,0,0\n0,0,0,0\n";
         assert_eq!(line(own), None);
-        assert_eq!(of(own, true).unwrap().to_itself(), Some(0));
+        assert_eq!(of(own, true).unwrap().to_itself(), Some(RankId::new(0)));
         assert_eq!(line("0,0,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0\n"), None);
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Value, Values},
     rng::{Purpose, Stream},
     time::Ps,
@@ -70,7 +71,7 @@ pub(crate) struct Mix {
     /// Sizes, and the sums of weights up to and with each.
     pub sizes: Vec<(u64, u64)>,
     /// Chance of background, and the ranks that it goes to, ascending; empty for all.
-    pub background: (f64, Vec<u32>),
+    pub background: (f64, Vec<RankId>),
     /// Bytes of a reply.
     pub reply: Option<u64>,
     /// Requests under way, if they are bounded.
@@ -147,13 +148,14 @@ fn read_sizes(sizes: &[String], values: &Values) -> Built<Vec<(u64, u64)>> {
 }
 
 /// Ranks that background goes to; empty for all.
-fn background(context: &JobContext, values: &Values) -> Built<Vec<u32>> {
+fn background(context: &JobContext, values: &Values) -> Built<Vec<RankId>> {
     let Some(Value::Ints(except)) = values.0.get(BACKGROUND_EXCEPT.name) else { return Ok(Vec::new()) };
     let refuse = |message: String| Err(vec![Problem::new(BACKGROUND_EXCEPT.name, message)]);
     if let Some(rank) = except.iter().find(|&&rank| rank >= u64::from(context.ranks)) {
         return refuse(format!("there is no rank {rank}: the job has {}, from 0", context.ranks));
     }
-    let to: Vec<u32> = (0..context.ranks).filter(|&rank| !except.contains(&u64::from(rank))).collect();
+    let to: Vec<RankId> =
+        RankId::first(context.ranks).filter(|&rank| !except.contains(&u64::from(rank))).collect();
     if to.len() < 2 {
         return refuse("background needs two ranks to go to".to_owned());
     }
@@ -182,7 +184,7 @@ impl<D: Destinations> Mixed<D> {
     }
 
     /// Destination and bytes of a rank's message.
-    fn what(&self, rank: u32, index: u64) -> (u32, u64) {
+    fn what(&self, rank: RankId, index: u64) -> (RankId, u64) {
         let mut stream = place(self.stream, self.job, rank, index);
         let sizes = &self.mix.sizes;
         let size = match sizes[..] {
@@ -201,10 +203,10 @@ impl<D: Destinations> Mixed<D> {
 }
 
 /// One of these ranks, or of all if the list is empty, but the rank itself.
-fn other(to: &[u32], ranks: u32, rank: u32, stream: &mut Stream) -> u32 {
+fn other(to: &[RankId], ranks: u32, rank: RankId, stream: &mut Stream) -> RankId {
     if to.is_empty() {
         let drawn = stream.below(u64::from(ranks) - 1) as u32;
-        return drawn + u32::from(drawn >= rank);
+        return RankId::new(drawn + u32::from(drawn >= rank.number()));
     }
     let own = to.binary_search(&rank).ok();
     let drawn = stream.below((to.len() - usize::from(own.is_some())) as u64) as usize;
@@ -212,7 +214,7 @@ fn other(to: &[u32], ranks: u32, rank: u32, stream: &mut Stream) -> u32 {
 }
 
 impl<D: Destinations> Traffic for Mixed<D> {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         if index >= self.count || self.rule.silent(rank) {
             return None;
         }
@@ -225,7 +227,7 @@ impl<D: Destinations> Traffic for Mixed<D> {
         Some(Message { time, destination, bytes })
     }
 
-    fn reply(&self, _rank: u32, source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, source: RankId, _index: u64) -> Option<(RankId, u64)> {
         self.mix.reply.map(|bytes| (source, bytes))
     }
 
@@ -237,7 +239,7 @@ impl<D: Destinations> Traffic for Mixed<D> {
         self.mix.reply.is_some()
     }
 
-    fn next_request(&self, rank: u32, answered: u64) -> Option<(u32, u64)> {
+    fn next_request(&self, rank: RankId, answered: u64) -> Option<(RankId, u64)> {
         let index = self.mix.outstanding.checked_add(answered)?;
         (self.arrival.is_none() && index < self.count).then(|| self.what(rank, index))
     }
@@ -246,7 +248,7 @@ impl<D: Destinations> Traffic for Mixed<D> {
         self.mix.sizes.iter().map(|s| s.0).chain(self.mix.reply).max()
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.rule.to_itself()
     }
 
@@ -286,7 +288,7 @@ mod tests {
         let traffic = build(8, &sizes).unwrap();
         let (mut counts, mut last) = ([0, 0], 0);
         for k in 0..40_000 {
-            let m = traffic.message(3, k, last).unwrap();
+            let m = traffic.message(RankId::new(3), k, last).unwrap();
             counts[usize::from(m.bytes == 200)] += 1;
             last = m.time;
         }
@@ -304,7 +306,7 @@ mod tests {
         let traffic = build(5, &keys).unwrap();
         let mut counts = vec![0; 5];
         for k in 0..30_000 {
-            counts[traffic.message(2, k, 0).unwrap().destination as usize] += 1;
+            counts[traffic.message(RankId::new(2), k, 0).unwrap().destination.index()] += 1;
         }
         assert!(chi_square(&counts, &[1.0, 1.0, 0.0, 0.0, 1.0]) < 13.8, "{counts:?}");
     }
@@ -316,15 +318,15 @@ mod tests {
             (vec![0; n], vec![0u64; n], vec![0; n], vec![0; n]);
         let mut flying = VecDeque::new();
         let mut total = 0;
-        for rank in 0..ranks {
+        for rank in RankId::first(ranks) {
             for index in 0.. {
                 let Some(m) = traffic.message(rank, index, 0) else { break };
                 flying.push_back((rank, m.destination, false));
             }
         }
         for &(rank, _, _) in &flying {
-            sent[rank as usize] += 1;
-            under_way[rank as usize] += 1;
+            sent[rank.index()] += 1;
+            under_way[rank.index()] += 1;
         }
         let mut arrived = BTreeMap::new();
         while let Some((from, to, reply)) = flying.pop_front() {
@@ -332,7 +334,7 @@ mod tests {
             for rank in 0..n {
                 most[rank] = most[rank].max(under_way[rank]);
             }
-            let rank = to as usize;
+            let rank = to.index();
             if reply {
                 under_way[rank] -= 1;
                 if let Some((next, _)) = traffic.next_request(to, answered[rank]) {
@@ -371,7 +373,10 @@ mod tests {
     fn replies_add_to_the_offered_load() {
         let traffic = build(6, &[(&REPLY, Value::Int(64))]).unwrap();
         assert_eq!(traffic.offered_bytes_per_s(), Some(f64::from(1u32 << 31) * 17.0 / 16.0));
-        assert_eq!((traffic.reply(1, 4, 0), traffic.next_request(1, 0)), (Some((4, 64)), None));
+        assert_eq!(
+            (traffic.reply(RankId::new(1), RankId::new(4), 0), traffic.next_request(RankId::new(1), 0)),
+            (Some((RankId::new(4), 64)), None)
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
+    index::{Column, RankId},
     param::{Kind, Param, Problem, Value, Values},
     time::Ps,
 };
@@ -58,7 +59,7 @@ struct OpenLoop<D> {
 }
 
 impl<D: Destinations> Traffic for OpenLoop<D> {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         if index >= self.count || self.destinations.silent(rank) {
             return None;
         }
@@ -66,7 +67,7 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         Some(Message { time, destination: self.destinations.destination(rank, index), bytes: self.bytes })
     }
 
-    fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
+    fn messages(&self, rank: RankId, index: u64, previous: Ps, into: &mut [Message]) -> usize {
         if self.destinations.silent(rank) {
             return 0;
         }
@@ -89,7 +90,7 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         done
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -97,7 +98,7 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         false
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.destinations.to_itself()
     }
 
@@ -116,7 +117,7 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
     values: &Values,
     destinations: D,
 ) -> Result<Work, Vec<Problem>> {
-    let senders = (0..context.ranks).filter(|&rank| !destinations.silent(rank)).count();
+    let senders = RankId::first(context.ranks).filter(|&rank| !destinations.silent(rank)).count();
     if senders == 0 {
         let message = "no rank has a partner in this pattern: nothing would be sent";
         return Err(vec![Problem::new("ranks", message)]);
@@ -143,34 +144,34 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
 /// Every rank has one partner: what most permutations of the literature are.
 pub(crate) struct Partners {
     /// Partner of each rank.
-    pub to: Vec<u32>,
+    pub to: Column<RankId, RankId>,
     /// A rank that is its own partner sends to itself; else it sends nothing.
     pub to_self: bool,
 }
 
 impl Destinations for Partners {
     #[inline]
-    fn destination(&self, rank: u32, _index: u64) -> u32 {
-        self.to[rank as usize]
+    fn destination(&self, rank: RankId, _index: u64) -> RankId {
+        self.to[rank]
     }
 
     #[inline]
-    fn silent(&self, rank: u32) -> bool {
-        !self.to_self && self.to[rank as usize] == rank
+    fn silent(&self, rank: RankId) -> bool {
+        !self.to_self && self.to[rank] == rank
     }
 
-    fn to_itself(&self) -> Option<u32> {
-        (0u32..).zip(&self.to).find(|&(rank, &to)| self.to_self && rank == to).map(|(rank, _)| rank)
+    fn to_itself(&self) -> Option<RankId> {
+        self.to.iter().find(|&(rank, &to)| self.to_self && rank == to).map(|(rank, _)| rank)
     }
 }
 
-/// The pattern in which `partner` names every rank's partner.
+/// The pattern in which `partner` names every rank's partner: a formula on the plain numbers of ranks.
 pub(crate) fn partners(
     context: &JobContext,
     values: &Values,
     partner: impl Fn(u32) -> u32,
 ) -> Result<Work, Vec<Problem>> {
-    let to = (0..context.ranks).map(partner).collect();
+    let to = (0..context.ranks).map(|rank| RankId::new(partner(rank))).collect();
     let to_self = values.0.get(TO_SELF.name) == Some(&Value::Bool(true));
     open_loop(context, values, Partners { to, to_self })
 }

@@ -6,6 +6,7 @@ use crate::{
     work::{Built, JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -46,22 +47,22 @@ impl Draw {
     }
 
     /// So many ranks further, around the end.
-    fn on(&self, rank: u32, by: u64) -> u32 {
-        ((u64::from(rank) + by) % u64::from(self.ranks)) as u32
+    fn on(&self, rank: RankId, by: u64) -> RankId {
+        RankId::new(((u64::from(rank) + by) % u64::from(self.ranks)) as u32)
     }
 }
 
 struct Diagonal(Draw);
 
 impl Destinations for Diagonal {
-    fn destination(&self, rank: u32, index: u64) -> u32 {
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
         let draw = &self.0;
         let next = place(draw.stream, draw.job, rank, index).below(3) == 0;
         draw.on(rank, u64::from(next) + u64::from(!draw.to_self))
     }
 
-    fn to_itself(&self) -> Option<u32> {
-        self.0.to_self.then_some(0)
+    fn to_itself(&self) -> Option<RankId> {
+        self.0.to_self.then_some(RankId::new(0))
     }
 }
 
@@ -71,7 +72,7 @@ struct Taper {
 }
 
 impl Destinations for Taper {
-    fn destination(&self, rank: u32, index: u64) -> u32 {
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
         let Draw { ranks, to_self, stream, job } = self.draw;
         let mut stream = place(stream, job, rank, index);
         if stream.below(2) == 0 {
@@ -84,11 +85,11 @@ impl Destinations for Taper {
             return self.draw.on(rank, back + dx + dy * u64::from(self.side));
         }
         let drawn = stream.below(u64::from(ranks) - u64::from(!to_self)) as u32;
-        drawn + u32::from(!to_self && drawn >= rank)
+        RankId::new(drawn + u32::from(!to_self && drawn >= rank.number()))
     }
 
-    fn to_itself(&self) -> Option<u32> {
-        self.draw.to_self.then_some(0)
+    fn to_itself(&self) -> Option<RankId> {
+        self.draw.to_self.then_some(RankId::new(0))
     }
 }
 
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(traffic.to_itself().is_some(), to_self);
         let mut counts = vec![0; ranks as usize];
         for k in 0..60_000 {
-            counts[traffic.message(rank, k, 0).unwrap().destination as usize] += 1;
+            counts[traffic.message(RankId::new(rank), k, 0).unwrap().destination.index()] += 1;
         }
         counts
     }

@@ -1,6 +1,7 @@
 //! Lists of messages in files: lines of words, tables with a header (CSV), and htsim's connection matrices.
 
 use base::{
+    index::RankId,
     param::{Excerpt, Problem},
     time::Ps,
     units,
@@ -15,8 +16,8 @@ const MAX_MISTAKES: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
     pub time: Ps,
-    pub source: u32,
-    pub destination: u32,
+    pub source: RankId,
+    pub destination: RankId,
     pub bytes: u64,
     /// The most that it may flow at, in bytes per second.
     pub rate: f64,
@@ -126,9 +127,9 @@ fn words<'a>(words: &[&'a str], ranks: u32) -> Result<Row, Wrong<'a>> {
     })
 }
 
-fn rank(word: &str, ranks: u32) -> Result<u32, Wrong<'_>> {
+fn rank(word: &str, ranks: u32) -> Result<RankId, Wrong<'_>> {
     match word.parse::<u32>() {
-        Ok(rank) if rank < ranks => Ok(rank),
+        Ok(rank) if rank < ranks => Ok(RankId::new(rank)),
         Ok(rank) => Err((word, format!("there is no rank {rank}: the job has {ranks}, from 0"))),
         Err(_) => Err((word, format!("`{word}` is not the number of a rank"))),
     }
@@ -233,7 +234,7 @@ mod tests {
             |p: Problem| p.input.map(|e| (e.line, e.text[e.start..e.end].to_owned())).unwrap_or_default();
         let rows =
             read(text, format, 4, "p").map_err(|all| all.into_iter().map(place).collect::<Vec<_>>())?;
-        Ok(rows.iter().map(|r| (r.time, r.source, r.destination, r.bytes)).collect())
+        Ok(rows.iter().map(|r| (r.time, r.source.number(), r.destination.number(), r.bytes)).collect())
     }
 
     #[test]

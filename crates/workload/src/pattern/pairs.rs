@@ -10,6 +10,7 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
+    index::{Column, RankId},
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -52,26 +53,26 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn of(&self, rank: u32) -> &[Row] {
-        &self.rows[self.first[rank as usize]..self.first[rank as usize + 1]]
+    fn of(&self, rank: RankId) -> &[Row] {
+        &self.rows[self.first[rank.index()]..self.first[rank.index() + 1]]
     }
 
-    fn row(&self, rank: u32, index: u64) -> Option<&Row> {
+    fn row(&self, rank: RankId, index: u64) -> Option<&Row> {
         self.of(rank).get(usize::try_from(index).ok()?)
     }
 }
 
 impl Traffic for Pairs {
-    fn message(&self, rank: u32, index: u64, _previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, _previous: Ps) -> Option<Message> {
         let row = self.row(rank, index)?;
         Some(Message { time: row.time, destination: row.destination, bytes: row.bytes })
     }
 
-    fn rate(&self, rank: u32, index: u64) -> Option<f64> {
+    fn rate(&self, rank: RankId, index: u64) -> Option<f64> {
         self.row(rank, index).map(|r| r.rate).filter(|r| r.is_finite())
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -87,7 +88,7 @@ impl Traffic for Pairs {
         self.rows.iter().map(|r| r.bytes).max()
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.rows.iter().find(|r| r.source == r.destination).map(|r| r.source)
     }
 }
@@ -96,13 +97,13 @@ impl Traffic for Pairs {
 struct Repeated {
     pairs: Pairs,
     /// When each rank's messages are created; none for those that send nothing.
-    arrivals: Vec<Option<Arc<dyn Arrival>>>,
+    arrivals: Column<RankId, Option<Arc<dyn Arrival>>>,
     repeat: u64,
     offered: f64,
 }
 
 impl Repeated {
-    fn row(&self, rank: u32, index: u64) -> Option<&Row> {
+    fn row(&self, rank: RankId, index: u64) -> Option<&Row> {
         let rows = self.pairs.of(rank);
         let length = rows.len() as u64;
         if length == 0 || index / length >= self.repeat {
@@ -113,17 +114,17 @@ impl Repeated {
 }
 
 impl Traffic for Repeated {
-    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
         let row = self.row(rank, index)?;
-        let time = self.arrivals[rank as usize].as_ref()?.time(rank, index, previous)?;
+        let time = self.arrivals[rank].as_ref()?.time(rank, index, previous)?;
         Some(Message { time, destination: row.destination, bytes: row.bytes })
     }
 
-    fn rate(&self, rank: u32, index: u64) -> Option<f64> {
+    fn rate(&self, rank: RankId, index: u64) -> Option<f64> {
         self.row(rank, index).map(|r| r.rate).filter(|r| r.is_finite())
     }
 
-    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+    fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
 
@@ -139,7 +140,7 @@ impl Traffic for Repeated {
         self.pairs.largest()
     }
 
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         self.pairs.to_itself()
     }
 }
@@ -166,7 +167,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
 
 fn sorted(mut rows: Vec<Row>, ranks: u32) -> Pairs {
     rows.sort_by_key(|r: &Row| (r.source, r.time));
-    let first = (0..=ranks).map(|rank| rows.partition_point(|r| r.source < rank)).collect();
+    let first = (0..=ranks).map(|rank| rows.partition_point(|r| r.source.number() < rank)).collect();
     Pairs { rows, first }
 }
 
@@ -180,8 +181,8 @@ fn repeated(context: &JobContext, pairs: Pairs, repeat: u64, path: &str) -> Resu
         return Err(vec![Problem::new("load", message).help("remove `load`, or let all starts be 0")]);
     }
     let mut known: BTreeMap<(u64, u64), Arc<dyn Arrival>> = BTreeMap::new();
-    let (mut arrivals, mut senders, mut peak) = (Vec::new(), 0u32, 0.0);
-    for rank in 0..context.ranks {
+    let (mut arrivals, mut senders, mut peak) = (Column::default(), 0u32, 0.0);
+    for rank in RankId::first(context.ranks) {
         let rows = pairs.of(rank);
         let sum = rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.bytes));
         let sum =
@@ -221,14 +222,20 @@ mod tests {
         let text =
             "# start from to bytes\n2us 1 0 10\n1us 1 2 64KiB 1GB/s # late\n\n0.5 0 1 0\n1us 1 0 7 5e8\n";
         let pairs = of(text, 3);
-        let of = |rank, index| pairs.message(rank, index, 0).map(|m| (m.time, m.destination, m.bytes));
+        let of = |rank, index| {
+            let message = pairs.message(RankId::new(rank), index, 0);
+            message.map(|m| (m.time, m.destination.number(), m.bytes))
+        };
         assert_eq!(of(0, 0), Some((500_000_000_000, 1, 0)));
         assert_eq!(
             [of(1, 0), of(1, 1), of(1, 2)],
             [Some((1_000_000, 2, 65_536)), Some((1_000_000, 0, 7)), Some((2_000_000, 0, 10))]
         );
         assert_eq!((of(0, 1), of(1, 3), of(2, 0)), (None, None, None));
-        assert_eq!((pairs.rate(1, 0), pairs.rate(1, 1), pairs.rate(1, 2)), (Some(1e9), Some(5e8), None));
+        assert_eq!(
+            (pairs.rate(RankId::new(1), 0), pairs.rate(RankId::new(1), 1), pairs.rate(RankId::new(1), 2)),
+            (Some(1e9), Some(5e8), None)
+        );
         assert_eq!((pairs.largest(), pairs.to_itself()), (Some(65_536), None));
     }
 
@@ -251,14 +258,17 @@ mod tests {
         let again = repeated(&context(4), pairs, 3, "p").unwrap();
         let (mut previous, mut seen) = (0, Vec::new());
         for index in 0..6 {
-            let m = again.message(0, index, previous).unwrap();
+            let m = again.message(RankId::new(0), index, previous).unwrap();
             previous = m.time;
-            seen.push((m.time, m.destination, m.bytes));
+            seen.push((m.time, m.destination.number(), m.bytes));
         }
         let at = |k: u64| (k as f64 * 2000.0 / f64::from(1u32 << 31) * 1e12).round() as u64;
         assert_eq!(seen[..3], [(0, 1, 1000), (at(1), 2, 3000), (at(2), 1, 1000)]);
-        assert_eq!(again.message(0, 6, previous), None);
-        assert_eq!((again.message(1, 0, 0), again.message(2, 2, 0).is_some()), (None, true));
+        assert_eq!(again.message(RankId::new(0), 6, previous), None);
+        assert_eq!(
+            (again.message(RankId::new(1), 0, 0), again.message(RankId::new(2), 2, 0).is_some()),
+            (None, true)
+        );
         assert_eq!(again.offered_bytes_per_s(), Some(f64::from(1u32 << 31) / 2.0));
         let timed = repeated(&context(4), of("1us 0 1 10\n", 4), 0, "p").err().unwrap();
         assert_eq!(timed[0].key, "load");

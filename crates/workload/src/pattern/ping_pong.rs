@@ -9,6 +9,7 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -46,15 +47,22 @@ struct PingPong {
     count: u64,
 }
 
+impl PingPong {
+    /// True for the half that pings.
+    fn lower(&self, rank: RankId) -> bool {
+        rank.number() < self.half
+    }
+}
+
 impl Traffic for PingPong {
-    fn message(&self, rank: u32, index: u64, _previous: Ps) -> Option<Message> {
-        let first = rank < self.half && index == 0;
-        first.then(|| Message { time: 0, destination: rank + self.half, bytes: self.bytes })
+    fn message(&self, rank: RankId, index: u64, _previous: Ps) -> Option<Message> {
+        let first = self.lower(rank) && index == 0;
+        first.then(|| Message { time: 0, destination: rank.plus(self.half), bytes: self.bytes })
     }
 
-    fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)> {
-        let lower = rank < self.half;
-        let partners = if lower { source == rank + self.half } else { rank == source + self.half };
+    fn reply(&self, rank: RankId, source: RankId, index: u64) -> Option<(RankId, u64)> {
+        let lower = self.lower(rank);
+        let partners = if lower { source == rank.plus(self.half) } else { rank == source.plus(self.half) };
         let sent = if lower { index + 1 } else { index };
         (partners && sent < self.count).then_some((source, self.bytes))
     }
@@ -92,7 +100,7 @@ mod tests {
         let values = defaults(&ABOUT).with("count", Value::Int(count)).with("partners", fixed);
         let traffic = build(&context, &values).unwrap().into_traffic().unwrap();
         let mut flying = VecDeque::new();
-        for rank in 0..ranks {
+        for rank in RankId::first(ranks) {
             for index in 0.. {
                 let Some(m) = traffic.message(rank, index, 0) else { break };
                 assert_eq!((m.time, m.bytes), (0, bytes));
@@ -101,7 +109,7 @@ mod tests {
         }
         let mut delivered: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         while let Some((source, destination)) = flying.pop_front() {
-            let index = delivered.entry((source, destination)).or_default();
+            let index = delivered.entry((source.number(), destination.number())).or_default();
             if let Some((to, size)) = traffic.reply(destination, source, *index) {
                 assert_eq!(size, bytes);
                 flying.push_back((destination, to));
@@ -127,12 +135,13 @@ mod tests {
         let values = defaults(&ABOUT).with("count", Value::Int(40_001));
         let traffic = build(&context(5), &values).unwrap().into_traffic().unwrap();
         assert!(traffic.requests() && traffic.closed_loop());
-        assert_eq!(traffic.message(3, 1, 0), None);
-        assert_eq!(traffic.message(3, 0, 0).unwrap().time, 0);
-        assert_eq!(traffic.reply(3, 1, 17), Some((1, 1024)));
+        let three = RankId::new(3);
+        assert_eq!(traffic.message(three, 1, 0), None);
+        assert_eq!(traffic.message(three, 0, 0).unwrap().time, 0);
+        assert_eq!(traffic.reply(three, RankId::new(1), 17), Some((RankId::new(1), 1024)));
         let mut counts = vec![0; 5];
-        (0..40_000).for_each(|n| counts[traffic.next_request(3, n).unwrap().0 as usize] += 1);
-        assert_eq!(traffic.next_request(3, 40_000), None);
+        (0..40_000).for_each(|n| counts[traffic.next_request(three, n).unwrap().0.index()] += 1);
+        assert_eq!(traffic.next_request(three, 40_000), None);
         // 3 degrees of freedom, chance below 0.1 %.
         assert!(crate::testing::chi_square(&counts, &[1.0, 1.0, 1.0, 0.0, 1.0]) < 16.3, "{counts:?}");
     }

@@ -8,6 +8,7 @@ use super::{COUNT, Destinations, mixed::SIZES, open_loop};
 use crate::work::{JobContext, Work};
 use base::{
     hash::mix64,
+    index::{Column, RankId},
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -43,7 +44,7 @@ pub(crate) struct RandomPermutation {
     stay: u64,
     keys: Stream,
     /// The first permutation, which most jobs never leave.
-    first: Vec<u32>,
+    first: Column<RankId, RankId>,
 }
 
 impl RandomPermutation {
@@ -91,23 +92,25 @@ impl RandomPermutation {
     }
 
     /// Partner of `rank` in the permutation number `draw`.
-    pub(crate) fn partner(&self, draw: u64, rank: u32) -> u32 {
+    pub(crate) fn partner(&self, draw: u64, rank: RankId) -> RankId {
         let key = self.keys.at(draw).next_u64();
         let place = self.backward(key, even_out(key, u64::from(rank))) + 1;
-        even_out(key, self.forward(key, if place == u64::from(self.ranks) { 0 } else { place })) as u32
+        let next = if place == u64::from(self.ranks) { 0 } else { place };
+        RankId::new(even_out(key, self.forward(key, next)) as u32)
     }
 
     /// The rank whose partner is `rank` in the permutation number `draw`.
-    pub(crate) fn origin(&self, draw: u64, rank: u32) -> u32 {
+    pub(crate) fn origin(&self, draw: u64, rank: RankId) -> RankId {
         let key = self.keys.at(draw).next_u64();
         let place = self.backward(key, even_out(key, u64::from(rank)));
-        even_out(key, self.forward(key, place.checked_sub(1).unwrap_or(u64::from(self.ranks) - 1))) as u32
+        let before = place.checked_sub(1).unwrap_or(u64::from(self.ranks) - 1);
+        RankId::new(even_out(key, self.forward(key, before)) as u32)
     }
 }
 
 impl Destinations for RandomPermutation {
-    fn destination(&self, rank: u32, index: u64) -> u32 {
-        if index < self.stay { self.first[rank as usize] } else { self.partner(index / self.stay, rank) }
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
+        if index < self.stay { self.first[rank] } else { self.partner(index / self.stay, rank) }
     }
 }
 
@@ -119,7 +122,7 @@ fn even_out(key: u64, rank: u64) -> u64 {
 /// Orders of so many.
 pub(super) fn orders(ranks: u32, keys: Stream) -> RandomPermutation {
     let side = u64::from(ranks - 1).isqrt() + 1;
-    RandomPermutation { ranks, side, stay: u64::MAX, keys, first: Vec::new() }
+    RandomPermutation { ranks, side, stay: u64::MAX, keys, first: Column::default() }
 }
 
 /// The series of permutations of a job, from its seed.
@@ -128,8 +131,8 @@ pub(crate) fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation
     let stay =
         if redraw_bytes == 0 { u64::MAX } else { redraw_bytes.div_ceil(context.message.max(1)).max(1) };
     let keys = Stream::new(context.seed, Purpose::Setup, u64::from(context.job) << 32);
-    let mut rule = RandomPermutation { ranks: context.ranks, side, stay, keys, first: Vec::new() };
-    rule.first = (0..context.ranks).map(|rank| rule.partner(0, rank)).collect();
+    let mut rule = RandomPermutation { ranks: context.ranks, side, stay, keys, first: Column::default() };
+    rule.first = RankId::first(context.ranks).map(|rank| rule.partner(0, rank)).collect();
     rule
 }
 
@@ -151,7 +154,7 @@ mod tests {
 
     fn permutation(ranks: u32, seed: u64, epoch: u64) -> Vec<u32> {
         let rule = rule(&JobContext { seed, ..context(ranks) }, 1024);
-        (0..ranks).map(|r| rule.destination(r, epoch)).collect()
+        RankId::first(ranks).map(|r| rule.destination(r, epoch).number()).collect()
     }
 
     proptest! {
@@ -173,12 +176,12 @@ mod tests {
     #[test]
     fn stays_as_long_as_asked() {
         let rule = rule(&context(100), 8 << 20);
-        let at = |k| -> Vec<u32> { (0..100).map(|r| rule.destination(r, k)).collect() };
+        let at = |k| -> Vec<RankId> { RankId::first(100).map(|r| rule.destination(r, k)).collect() };
         assert_eq!(at(0), at(8191));
         assert_ne!(at(8191), at(8192));
         assert_ne!(at(0), at(8192));
         let fixed = super::rule(&context(100), 0);
-        assert!((0..100).all(|r| fixed.destination(r, 0) == fixed.destination(r, u64::MAX - 1)));
+        assert!(RankId::first(100).all(|r| fixed.destination(r, 0) == fixed.destination(r, u64::MAX - 1)));
     }
 
     /// All (n-1)! cycles have the same chance; the bounds are those of 0.1 % for 1, 5 and 23 degrees of freedom.
@@ -201,7 +204,7 @@ mod tests {
         let mut counts = [0u64; 72];
         let rule = rule(&context(72), 1024);
         for epoch in 0..35_000 {
-            let (a, b) = (rule.destination(0, epoch), rule.destination(1, epoch));
+            let [a, b] = [0, 1].map(|r| rule.destination(RankId::new(r), epoch).number());
             counts[((b + 72 - a) % 72) as usize] += 1;
         }
         assert_eq!(counts[0], 0);

@@ -1,24 +1,26 @@
 //! What a pattern is at its core: a rule for destinations.
 
+use base::index::RankId;
+
 /// A rule that names the destination of every message of every rank.
 pub(crate) trait Destinations: Send + Sync {
     /// Destination of the `index`-th message of `rank`, which is not [`Destinations::silent`]: a pure function, `rank` itself only
     /// if [`Destinations::to_itself`] says so.
-    fn destination(&self, rank: u32, index: u64) -> u32;
+    fn destination(&self, rank: RankId, index: u64) -> RankId;
 
     /// True if a rank sends nothing.
     #[inline]
-    fn silent(&self, _rank: u32) -> bool {
+    fn silent(&self, _rank: RankId) -> bool {
         false
     }
 
     /// A rank that sends to itself, if there is one.
-    fn to_itself(&self) -> Option<u32> {
+    fn to_itself(&self) -> Option<RankId> {
         None
     }
 
     /// Destinations of the messages of `rank` from the `index`-th on.
-    fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
+    fn destinations(&self, rank: RankId, index: u64) -> [RankId; TOGETHER] {
         std::array::from_fn(|i| self.destination(rank, index.wrapping_add(i as u64)))
     }
 }

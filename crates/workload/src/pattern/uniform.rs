@@ -6,6 +6,7 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -54,35 +55,35 @@ impl Uniform {
 
     /// The rank that a draw stands for.
     #[inline]
-    fn other(&self, rank: u32, drawn: u64) -> u32 {
-        let drawn = drawn as u32;
-        match self.draw {
+    fn other(&self, rank: RankId, drawn: u64) -> RankId {
+        let (rank, drawn) = (rank.number(), drawn as u32);
+        RankId::new(match self.draw {
             Draw::Others => drawn + u32::from(drawn >= rank),
             Draw::Codes if drawn == rank => (rank + 1) % self.ranks,
             Draw::All | Draw::Codes => drawn,
-        }
+        })
     }
 }
 
 impl Destinations for Uniform {
     #[inline]
-    fn destination(&self, rank: u32, index: u64) -> u32 {
+    fn destination(&self, rank: RankId, index: u64) -> RankId {
         self.other(rank, place(self.stream, self.job, rank, index).below(self.choices()))
     }
 
     #[inline]
-    fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
+    fn destinations(&self, rank: RankId, index: u64) -> [RankId; TOGETHER] {
         let stream = place(self.stream, self.job, rank, 0);
         let drawn: [u64; TOGETHER] = stream.below_at(places(index), self.choices());
-        let mut chosen = [0; TOGETHER];
+        let mut chosen = [RankId::default(); TOGETHER];
         for (chosen, drawn) in chosen.iter_mut().zip(drawn) {
             *chosen = self.other(rank, drawn);
         }
         chosen
     }
 
-    fn to_itself(&self) -> Option<u32> {
-        (self.draw == Draw::All).then_some(0)
+    fn to_itself(&self) -> Option<RankId> {
+        (self.draw == Draw::All).then_some(RankId::new(0))
     }
 }
 
@@ -115,12 +116,12 @@ mod tests {
     use crate::testing::{chi_square, context, defaults};
     use base::param::Value;
 
-    fn counts(draw: &str, ranks: u32, rank: u32, n: u64) -> Vec<u64> {
+    fn counts(draw: &str, ranks: u32, rank: RankId, n: u64) -> Vec<u64> {
         let values = defaults(&ABOUT).with("draw", Value::Text(draw.to_owned()));
         let traffic = build(&context(ranks), &values).unwrap().into_traffic().unwrap();
         let mut counts = vec![0; ranks as usize];
         for k in 0..n {
-            counts[traffic.message(rank, k, 0).unwrap().destination as usize] += 1;
+            counts[traffic.message(rank, k, 0).unwrap().destination.index()] += 1;
         }
         counts
     }
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn unbiased_draw_gives_all_others_the_same_chance() {
         for rank in [0, 4, 9] {
-            let c = counts("unbiased", 10, rank, 90_000);
+            let c = counts("unbiased", 10, RankId::new(rank), 90_000);
             let weights: Vec<f64> = (0..10).map(|d| f64::from(d != rank)).collect();
             // 8 degrees of freedom, chance below 0.1 %.
             assert!(chi_square(&c, &weights) < 26.2, "{rank}: {c:?}");
@@ -138,7 +139,7 @@ mod tests {
     #[test]
     fn codes_draw_gives_the_next_rank_twice_the_chance() {
         for rank in [0, 4, 9] {
-            let c = counts("codes", 10, rank, 90_000);
+            let c = counts("codes", 10, RankId::new(rank), 90_000);
             let weight = |d| {
                 if d == rank {
                     0.0
@@ -158,20 +159,21 @@ mod tests {
         let values = defaults(&ABOUT).with("to_self", Value::Bool(true));
         let traffic = build(&context(10), &values).unwrap().into_traffic().unwrap();
         let mut counts = vec![0; 10];
-        (0..90_000).for_each(|k| counts[traffic.message(4, k, 0).unwrap().destination as usize] += 1);
+        (0..90_000)
+            .for_each(|k| counts[traffic.message(RankId::new(4), k, 0).unwrap().destination.index()] += 1);
         // 9 degrees of freedom, chance below 0.1 %.
         assert!(chi_square(&counts, &[1.0; 10]) < 27.9, "{counts:?}");
-        assert_eq!(traffic.to_itself(), Some(0));
+        assert_eq!(traffic.to_itself(), Some(RankId::new(0)));
         let both = values.with("draw", Value::Text("codes".to_owned()));
         assert_eq!(build(&context(10), &both).err().unwrap()[0].key, "to_self");
     }
 
     #[test]
     fn ranks_jobs_and_seeds_draw_differently() {
-        let draw = |job: u32, seed: u64, rank: u32| -> Vec<u32> {
+        let draw = |job: u32, seed: u64, rank: u32| -> Vec<RankId> {
             let c = JobContext { job, seed, ..context(1000) };
             let traffic = build(&c, &defaults(&ABOUT)).unwrap().into_traffic().unwrap();
-            (0..8).map(|k| traffic.message(rank, k, 0).unwrap().destination).collect()
+            (0..8).map(|k| traffic.message(RankId::new(rank), k, 0).unwrap().destination).collect()
         };
         let first = draw(0, 1, 0);
         assert_ne!(first, draw(1, 1, 0));

@@ -12,6 +12,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
@@ -84,7 +85,7 @@ impl Script for Shared {
         let program = &self.0;
         let mut to: BTreeMap<u32, u64> = BTreeMap::new();
         for round in 0..program.iterations * u64::from(program.window) {
-            *to.entry(program.cycles.partner(round, rank)).or_default() += 1;
+            *to.entry(program.cycles.partner(round, RankId::new(rank)).number()).or_default() += 1;
         }
         Some(to.into_iter().map(|(peer, messages)| Sent { peer, bytes: program.bytes, messages }).collect())
     }
@@ -117,10 +118,10 @@ impl Calls for Updates {
         self.step += 1;
         let round = self.iteration * u64::from(window) + u64::from(step % window);
         let call = if step < window {
-            let from = program.cycles.origin(round, self.rank);
+            let from = program.cycles.origin(round, RankId::new(self.rank)).number();
             Call::Irecv(envelope(from, 0, program.bytes), step)
         } else if step < 2 * window {
-            let to = program.cycles.partner(round, self.rank);
+            let to = program.cycles.partner(round, RankId::new(self.rank)).number();
             Call::Isend(envelope(to, 0, program.bytes), Mode::Standard, step)
         } else {
             Call::Waitall(Arc::clone(&program.requests))
