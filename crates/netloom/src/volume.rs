@@ -46,13 +46,13 @@ fn hops_to_all(fabric: &Fabric, node: TerminalId) -> Vec<Column<RouterId, u32>> 
 
 fn volume(name: &str, program: &dyn Program, placement: &[TerminalId], fabric: Option<&Fabric>) -> Volume {
     let (mut messages, mut bytes, mut hops) = (0, 0, 0);
-    for (rank, &terminal) in (0..program.ranks()).zip(placement) {
+    for (rank, &terminal) in RankId::first(program.ranks()).zip(placement) {
         let hops_to_all = fabric.map_or_else(Vec::new, |f| hops_to_all(f, terminal));
-        for sent in program.sent(RankId::new(rank)).unwrap_or_default() {
+        for sent in program.sent(rank).unwrap_or_default() {
             messages += sent.messages;
             bytes += u128::from(sent.bytes) * u128::from(sent.messages);
             if let Some(fabric) = fabric {
-                let at = |plane| fabric.router_at(fabric.terminal_in(placement[sent.peer as usize], plane));
+                let at = |plane| fabric.router_at(fabric.terminal_in(placement[sent.peer.index()], plane));
                 let far = (0..).zip(&hops_to_all).map(|(plane, hops)| hops[at(plane)]).min();
                 hops += u128::from(far.unwrap_or(0)) * u128::from(sent.messages);
             }

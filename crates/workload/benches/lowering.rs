@@ -10,7 +10,7 @@ use workload::program::{
     Batch, Damage,
     collective::{Choice, Chooser, TABLES},
     lower::{Options, lower},
-    mpi::{Call, Calls, Collective, CollectiveKind, Envelope, Mode, Script, WORLD},
+    mpi::{Call, Calls, Collective, CollectiveKind, CommRank, Envelope, Mode, Script, WORLD},
 };
 
 const RANKS: u32 = 4096;
@@ -37,10 +37,10 @@ impl Script for Loop {
     fn ranks(&self) -> u32 {
         RANKS
     }
-    fn open(&self, _: u32) -> Box<dyn Calls> {
+    fn open(&self, _: RankId) -> Box<dyn Calls> {
         Box::new(Turn { calls: self.calls.clone(), next: 0, left: self.times })
     }
-    fn describe(&self, _: u32, position: u32) -> String {
+    fn describe(&self, _: RankId, position: u32) -> String {
         position.to_string()
     }
     fn makes_communicators(&self) -> bool {
@@ -66,7 +66,7 @@ impl Calls for Turn {
 fn measure(name: &str, calls: Vec<Call>, times: u64, chooser: Chooser) {
     let script = Arc::new(Loop { calls, times });
     let start = cpu_ns();
-    let (mut reader, mut read) = (script.open(1000), 0u64);
+    let (mut reader, mut read) = (script.open(RankId::new(1000)), 0u64);
     while let Ok(Some(call)) = reader.next() {
         std::hint::black_box(&call);
         read += 1;
@@ -93,7 +93,7 @@ fn measure(name: &str, calls: Vec<Call>, times: u64, chooser: Chooser) {
 }
 
 fn main() {
-    let message = |peer| Envelope { peer, tag: 1, bytes: 240, comm: WORLD };
+    let message = |peer| Envelope { peer: CommRank::new(peer), tag: 1, bytes: 240, comm: WORLD };
     let send = |peer| Call::Send(message(peer), Mode::Standard);
     let simple = || Chooser::new(&TABLES[0]);
     let wavefront =
@@ -108,7 +108,7 @@ fn main() {
         vec![Call::Collective(Collective {
             kind,
             comm: WORLD,
-            root: 0,
+            root: CommRank::new(0),
             bytes,
             counts,
             neighbours,

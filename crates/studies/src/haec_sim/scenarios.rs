@@ -159,9 +159,9 @@ pub fn scenario(
         .with("effort", Value::Int(effort));
     let placed = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     let mut counts = BTreeMap::new();
-    for rank in 0..NODES {
-        for sent in matrix::sent(program, RankId::new(rank)).map_err(|damage| ours(&damage.0))? {
-            let hops = on.hops.between(placed[rank as usize], placed[sent.peer as usize]);
+    for rank in RankId::first(NODES) {
+        for sent in matrix::sent(program, rank).map_err(|damage| ours(&damage.0))? {
+            let hops = on.hops.between(placed[rank.index()], placed[sent.peer.index()]);
             *counts.entry((sent.bytes, hops)).or_default() += sent.messages;
         }
     }

@@ -7,7 +7,7 @@
 //! accepting: Dueck, Scheuer 1990). The placement with the fewest hops wins, so it is never worse than either. Integers alone.
 
 use super::{PlacementContext, min_manhattan};
-use crate::program::matrix;
+use crate::program::matrix::{self, GroupId};
 use base::{
     index::{Column, RouterId, TerminalId},
     param::{Kind, Param, Problem, Values},
@@ -35,6 +35,11 @@ pub(crate) const ABOUT: About = About {
 /// Most routers with terminals whose distances are kept in a table.
 const MAX_ROUTERS: usize = 16_384;
 
+/// Terminal of each group of ranks.
+type Placed = Column<GroupId, TerminalId>;
+/// Side of each group of ranks in a bisection.
+type Sides = Column<GroupId, u32>;
+
 /// What does not change while ranks are placed.
 struct Task<'a> {
     context: &'a PlacementContext<'a>,
@@ -44,8 +49,8 @@ struct Task<'a> {
     distance: Vec<u16>,
     /// Terminals of each row.
     terminals: Vec<Vec<TerminalId>>,
-    /// Partners of each rank and the messages with them, both directions.
-    partners: Vec<Vec<(u32, u64)>>,
+    /// Partners of each group of ranks and the messages with them, both directions.
+    partners: Column<GroupId, Vec<(GroupId, u64)>>,
 }
 
 pub(crate) fn build(
@@ -58,20 +63,20 @@ pub(crate) fn build(
     let reported = |message: String| vec![Problem::new("placement", message)];
     let mut task = Task::new(context, ranks).map_err(reported)?;
     for pair in matrix::pairs(program, context.each).map_err(|damage| reported(damage.0))? {
-        if (pair.high as usize) < ranks {
-            task.partners[pair.low as usize].push((pair.high, pair.messages));
-            task.partners[pair.high as usize].push((pair.low, pair.messages));
+        if pair.high.index() < ranks {
+            task.partners[pair.low].push((pair.high, pair.messages));
+            task.partners[pair.high].push((pair.low, pair.messages));
         }
     }
     let linear = context.first_free(context.free.iter().copied())?;
-    let starts = [linear, greedy, task.bisected(ranks)];
+    let starts = [Placed::from(linear), Placed::from(greedy), task.bisected(ranks)];
     let effort = values.int("effort");
     let ends = (0..).zip(starts).map(|(n, start)| {
         let stream = Stream::new(context.seed, Purpose::Placement, (u64::from(context.job) << 8) + 1 + n);
         task.exchanged(start, effort, stream)
     });
     let best = ends.min_by_key(|(total, _)| *total).map(|(_, placed)| placed);
-    Ok(best.unwrap_or_default())
+    Ok(best.unwrap_or_default().into_cells())
 }
 
 impl<'a> Task<'a> {
@@ -96,57 +101,52 @@ impl<'a> Task<'a> {
             row[t] = r as u32;
             terminals[r].push(t);
         }
-        Ok(Self { context, row, rows, distance, terminals, partners: vec![Vec::new(); ranks] })
+        Ok(Self { context, row, rows, distance, terminals, partners: Column::filled(ranks, Vec::new()) })
     }
 
     fn hops(&self, a: TerminalId, b: TerminalId) -> u64 {
         self.distance[self.row[a] as usize * self.rows + self.row[b] as usize].into()
     }
 
-    /// Hops of a rank's messages if it stood on `at`; partners on `at` itself count as staying.
-    fn cost(&self, rank: usize, at: TerminalId, placed: &[TerminalId]) -> u64 {
-        self.partners[rank].iter().map(|&(p, n)| n * self.hops(at, placed[p as usize])).sum()
+    /// Hops of a group's messages if it stood on `at`; partners on `at` itself count as staying.
+    fn cost(&self, group: GroupId, at: TerminalId, placed: &Placed) -> u64 {
+        self.partners[group].iter().map(|&(p, n)| n * self.hops(at, placed[p])).sum()
     }
 
-    fn total(&self, placed: &[TerminalId]) -> u64 {
-        (0..placed.len()).map(|r| self.cost(r, placed[r], placed)).sum::<u64>() / 2
+    fn total(&self, placed: &Placed) -> u64 {
+        placed.iter().map(|(group, &at)| self.cost(group, at, placed)).sum::<u64>() / 2
     }
 
     /// Ranks change places for `effort` rounds. Returns the total of hops and the best placement on the way.
-    fn exchanged(
-        &self,
-        mut placed: Vec<TerminalId>,
-        effort: u64,
-        mut stream: Stream,
-    ) -> (u64, Vec<TerminalId>) {
-        let mut who = Column::filled(self.row.len(), u32::MAX);
-        placed.iter().enumerate().for_each(|(r, &t)| who[t] = r as u32);
+    fn exchanged(&self, mut placed: Placed, effort: u64, mut stream: Stream) -> (u64, Placed) {
+        let mut who = Column::<TerminalId, Option<GroupId>>::filled(self.row.len(), None);
+        placed.iter().for_each(|(group, &t)| who[t] = Some(group));
         let mut total = self.total(&placed);
         let mut best = (total, placed.clone());
-        let messages: u64 = self.partners.iter().flatten().map(|p| p.1).sum();
+        let messages: u64 = self.partners.cells().iter().flatten().map(|p| p.1).sum();
         // At first a change may cost a tenth of a hop of all of a rank's messages.
         let first = messages / placed.len().max(1) as u64 / 10;
         for round in 0..effort {
             let bound = first * (effort - round) / effort * u64::from(round * 4 < effort * 3);
-            for rank in 0..placed.len() {
-                let Some(to) = self.candidate(rank, &placed, &mut stream) else { continue };
-                let (from, other) = (placed[rank], who[to]);
-                let before = self.cost(rank, from, &placed)
-                    + if other == u32::MAX { 0 } else { self.cost(other as usize, to, &placed) };
-                placed[rank] = to;
-                if other != u32::MAX {
-                    placed[other as usize] = from;
+            for group in GroupId::first(self.context.ranks) {
+                let Some(to) = self.candidate(group, &placed, &mut stream) else { continue };
+                let (from, other) = (placed[group], who[to]);
+                let before =
+                    self.cost(group, from, &placed) + other.map_or(0, |other| self.cost(other, to, &placed));
+                placed[group] = to;
+                if let Some(other) = other {
+                    placed[other] = from;
                 }
-                let after = self.cost(rank, to, &placed)
-                    + if other == u32::MAX { 0 } else { self.cost(other as usize, from, &placed) };
+                let after =
+                    self.cost(group, to, &placed) + other.map_or(0, |other| self.cost(other, from, &placed));
                 if after > before + bound {
-                    placed[rank] = from;
-                    if other != u32::MAX {
-                        placed[other as usize] = to;
+                    placed[group] = from;
+                    if let Some(other) = other {
+                        placed[other] = to;
                     }
                     continue;
                 }
-                who[to] = rank as u32;
+                who[to] = Some(group);
                 who[from] = other;
                 total = total + after - before;
             }
@@ -158,23 +158,23 @@ impl<'a> Task<'a> {
     }
 
     /// A terminal beside a random partner's.
-    fn candidate(&self, rank: usize, placed: &[TerminalId], stream: &mut Stream) -> Option<TerminalId> {
-        let partners = &self.partners[rank];
+    fn candidate(&self, group: GroupId, placed: &Placed, stream: &mut Stream) -> Option<TerminalId> {
+        let partners = &self.partners[group];
         if partners.is_empty() {
             return None;
         }
         let (partner, _) = partners[stream.below(partners.len() as u64) as usize];
         let fabric = self.context.fabric;
-        let ports = fabric.ports_of(fabric.router_at(placed[partner as usize]));
+        let ports = fabric.ports_of(fabric.router_at(placed[partner]));
         let port = &ports[stream.below(ports.len() as u64) as usize];
         let router = match port.peer {
             fabric::graph::Peer::Router { router, .. } => router,
-            _ => fabric.router_at(placed[partner as usize]),
+            _ => fabric.router_at(placed[partner]),
         };
         let row = self.row_of(router)?;
         let here = &self.terminals[row];
         let to = here[stream.below(here.len() as u64) as usize];
-        (to != placed[rank]).then_some(to)
+        (to != placed[group]).then_some(to)
     }
 
     fn row_of(&self, router: RouterId) -> Option<usize> {
@@ -183,18 +183,18 @@ impl<'a> Task<'a> {
     }
 
     /// Both graphs bisected together.
-    fn bisected(&self, ranks: usize) -> Vec<TerminalId> {
-        let mut placed = vec![TerminalId::default(); ranks];
-        let mut side = vec![0u32; ranks];
+    fn bisected(&self, ranks: usize) -> Placed {
+        let mut placed = Placed::filled(ranks, TerminalId::default());
+        let mut side = Sides::filled(ranks, 0);
         let mut mark = 0;
         // Terminals close to the first one, if there are more than ranks.
         let mut slots = self.context.free.to_vec();
         slots.sort_by_key(|&t| (self.hops(slots_first(self.context), t), t));
         slots.truncate(ranks);
-        let mut work = vec![(slots, (0..ranks as u32).collect::<Vec<_>>())];
+        let mut work = vec![(slots, GroupId::first(self.context.ranks).collect::<Vec<_>>())];
         while let Some((slots, members)) = work.pop() {
-            if let ([slot], [rank]) = (slots.as_slice(), members.as_slice()) {
-                placed[*rank as usize] = *slot;
+            if let ([slot], [group]) = (slots.as_slice(), members.as_slice()) {
+                placed[*group] = *slot;
                 continue;
             }
             let (low, high) = self.halve_slots(slots);
@@ -231,12 +231,18 @@ impl<'a> Task<'a> {
     }
 
     /// Ranks in two parts, the first of `size`, so that few messages cross. `side` is scratch; `mark` and `mark + 1` are new in it.
-    fn halve_ranks(&self, members: &[u32], size: usize, side: &mut [u32], mark: u32) -> (Vec<u32>, Vec<u32>) {
+    fn halve_ranks(
+        &self,
+        members: &[GroupId],
+        size: usize,
+        side: &mut Sides,
+        mark: u32,
+    ) -> (Vec<GroupId>, Vec<GroupId>) {
         let (first, second) = (mark + 1, mark);
-        members.iter().for_each(|&r| side[r as usize] = second);
+        members.iter().for_each(|&r| side[r] = second);
         let start = self.outermost(members, side, second);
         // Grow: the rank next that has most messages with the part, the earliest met among equals.
-        let mut gain = std::collections::BTreeMap::<u32, (u64, u32)>::new();
+        let mut gain = std::collections::BTreeMap::<GroupId, (u64, u32)>::new();
         let mut queue = std::collections::BTreeSet::new();
         let mut met = 0;
         queue.insert((std::cmp::Reverse(0), 0, start));
@@ -244,12 +250,11 @@ impl<'a> Task<'a> {
         let mut rest = members.iter();
         for _ in 0..size {
             let next = queue.pop_first().map(|(_, _, r)| r);
-            let Some(rank) = next.or_else(|| rest.by_ref().copied().find(|&r| side[r as usize] == second))
-            else {
+            let Some(rank) = next.or_else(|| rest.by_ref().copied().find(|&r| side[r] == second)) else {
                 break;
             };
-            side[rank as usize] = first;
-            for &(p, n) in self.partners[rank as usize].iter().filter(|p| side[p.0 as usize] == second) {
+            side[rank] = first;
+            for &(p, n) in self.partners[rank].iter().filter(|p| side[p.0] == second) {
                 met += 1;
                 let entry = gain.entry(p).or_insert((0, met));
                 queue.remove(&(std::cmp::Reverse(entry.0), entry.1, p));
@@ -258,18 +263,18 @@ impl<'a> Task<'a> {
             }
         }
         self.exchange_sides(members, side, (first, second));
-        members.iter().copied().partition(|&r| side[r as usize] == first)
+        members.iter().copied().partition(|&r| side[r] == first)
     }
 
     /// A rank far out: the last that a search meets.
-    fn outermost(&self, members: &[u32], side: &[u32], inside: u32) -> u32 {
+    fn outermost(&self, members: &[GroupId], side: &Sides, inside: u32) -> GroupId {
         let mut last = members[0];
         for _ in 0..2 {
             let mut seen = std::collections::BTreeSet::from([last]);
             let mut queue = std::collections::VecDeque::from([last]);
             while let Some(rank) = queue.pop_front() {
                 last = rank;
-                for &(p, _) in self.partners[rank as usize].iter().filter(|p| side[p.0 as usize] == inside) {
+                for &(p, _) in self.partners[rank].iter().filter(|p| side[p.0] == inside) {
                     if seen.insert(p) {
                         queue.push_back(p);
                     }
@@ -280,26 +285,25 @@ impl<'a> Task<'a> {
     }
 
     /// Pairs of ranks change sides while that takes messages off the cut: best of each side first (Kernighan, Lin, without look-ahead).
-    fn exchange_sides(&self, members: &[u32], side: &mut [u32], (first, second): (u32, u32)) {
-        let value = |rank: u32, side: &[u32]| -> i64 {
-            let own = side[rank as usize];
-            let mine = self.partners[rank as usize].iter().filter(|p| side[p.0 as usize] & !1 == own & !1);
-            mine.map(|&(p, n)| if side[p as usize] == own { -(n as i64) } else { n as i64 }).sum()
+    fn exchange_sides(&self, members: &[GroupId], side: &mut Sides, (first, second): (u32, u32)) {
+        let value = |group: GroupId, side: &Sides| -> i64 {
+            let own = side[group];
+            let mine = self.partners[group].iter().filter(|p| side[p.0] & !1 == own & !1);
+            mine.map(|&(p, n)| if side[p] == own { -(n as i64) } else { n as i64 }).sum()
         };
         for _ in 0..members.len().min(400) {
-            let best = |of: u32, side: &[u32]| {
-                let here = members.iter().copied().filter(|&r| side[r as usize] == of);
+            let best = |of: u32, side: &Sides| {
+                let here = members.iter().copied().filter(|&r| side[r] == of);
                 here.map(|r| (value(r, side), std::cmp::Reverse(r))).max()
             };
             let (Some((a, r)), Some((b, s))) = (best(first, side), best(second, side)) else { return };
             let (r, s) = (r.0, s.0);
-            let between: i64 =
-                self.partners[r as usize].iter().filter(|p| p.0 == s).map(|p| p.1 as i64).sum();
+            let between: i64 = self.partners[r].iter().filter(|p| p.0 == s).map(|p| p.1 as i64).sum();
             if a + b - 2 * between <= 0 {
                 return;
             }
-            side[r as usize] = second;
-            side[s as usize] = first;
+            side[r] = second;
+            side[s] = first;
         }
     }
 }

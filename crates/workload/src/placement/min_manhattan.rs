@@ -1,7 +1,7 @@
 //! Minimum Manhattan distance: ranks that talk most are placed next to each other.
 
 use super::PlacementContext;
-use crate::program::matrix;
+use crate::program::matrix::{self, GroupId};
 use base::{
     index::{Column, RouterId, TerminalId},
     param::{Problem, Values},
@@ -32,7 +32,7 @@ struct Placing<'a> {
     free: Column<TerminalId, bool>,
     /// Terminals of `context.free` before this place are taken.
     first: usize,
-    placed: Vec<Option<TerminalId>>,
+    placed: Column<GroupId, Option<TerminalId>>,
     /// Routers met by the search with this number.
     met: Column<RouterId, u64>,
     search: u64,
@@ -49,11 +49,11 @@ pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<Te
     };
     let pairs = matrix::pairs(program, context.each);
     let mut pairs = pairs.map_err(|damage| vec![Problem::new("placement", damage.0)])?;
-    pairs.retain(|p| (p.high as usize) < ranks);
+    pairs.retain(|p| p.high.index() < ranks);
     pairs.sort_by_key(|p| (std::cmp::Reverse(p.messages), p.low, p.high));
     let mut placing = Placing::new(context, ranks);
     for pair in pairs {
-        let (low, high) = (pair.low as usize, pair.high as usize);
+        let (low, high) = (pair.low, pair.high);
         match (placing.placed[low], placing.placed[high]) {
             (Some(_), Some(_)) => {}
             (None, None) => {
@@ -64,7 +64,8 @@ pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<Te
             (None, Some(at)) => placing.near(at, low),
         }
     }
-    Ok((0..ranks).map(|rank| placing.placed[rank].unwrap_or_else(|| placing.first_free(rank))).collect())
+    let groups = GroupId::first(context.ranks);
+    Ok(groups.map(|group| placing.placed[group].unwrap_or_else(|| placing.first_free(group))).collect())
 }
 
 impl<'a> Placing<'a> {
@@ -79,30 +80,30 @@ impl<'a> Placing<'a> {
             terminals,
             free: context.is_free(),
             first: 0,
-            placed: vec![None; ranks],
+            placed: Column::filled(ranks, None),
             met: Column::filled(fabric.routers() as usize, 0),
             search: 0,
             queue: VecDeque::new(),
         }
     }
 
-    fn take(&mut self, rank: usize, terminal: TerminalId) {
+    fn take(&mut self, group: GroupId, terminal: TerminalId) {
         self.free[terminal] = false;
-        self.placed[rank] = Some(terminal);
+        self.placed[group] = Some(terminal);
     }
 
-    /// Puts a rank on the first free terminal. There is one: free terminals are as many as ranks at least.
-    fn first_free(&mut self, rank: usize) -> TerminalId {
+    /// Puts a group on the first free terminal. There is one: free terminals are as many as groups at least.
+    fn first_free(&mut self, group: GroupId) -> TerminalId {
         while !self.free[self.context.free[self.first]] {
             self.first += 1;
         }
         let terminal = self.context.free[self.first];
-        self.take(rank, terminal);
+        self.take(group, terminal);
         terminal
     }
 
-    /// Puts a rank on the first free terminal met from where its partner is.
-    fn near(&mut self, partner: TerminalId, rank: usize) {
+    /// Puts a group on the first free terminal met from where its partner is.
+    fn near(&mut self, partner: TerminalId, group: GroupId) {
         let fabric = self.context.fabric;
         self.search += 1;
         self.queue.clear();
@@ -111,7 +112,7 @@ impl<'a> Placing<'a> {
         self.queue.push_back(start);
         while let Some(router) = self.queue.pop_front() {
             if let Some(&t) = self.terminals[router].iter().find(|&&t| self.free[t]) {
-                return self.take(rank, t);
+                return self.take(group, t);
             }
             for port in ports(fabric, router) {
                 if let Peer::Router { router: to, .. } = fabric.ports_of(router)[port].peer
@@ -123,7 +124,7 @@ impl<'a> Placing<'a> {
             }
         }
         // Nothing free can be reached from there.
-        self.first_free(rank);
+        self.first_free(group);
     }
 }
 

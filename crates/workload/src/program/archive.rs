@@ -11,10 +11,13 @@
 use super::{
     Damage,
     input::Input,
-    mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, Request, Script, WORLD},
+    mpi::{Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, Request, Script, WORLD},
 };
 use ahead::{Ahead, Completion, End, damage};
-use base::param::Built;
+use base::{
+    index::{Column, RankId},
+    param::Built,
+};
 use dropped::Dropped;
 use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events, GroupType, paradigm};
@@ -30,18 +33,18 @@ enum Group {
     World,
     /// The calling rank alone.
     Alone,
-    /// Its number as a script counts, and its ranks of the world.
-    Some(Comm, Arc<[u32]>),
+    /// Its number as a script counts, and its ranks in the world's.
+    Some(Comm, Arc<[CommRank]>),
 }
 
 /// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
-type Uneven = BTreeMap<u32, Vec<BTreeMap<u32, (u64, u64)>>>;
+type Uneven = BTreeMap<u32, Vec<BTreeMap<CommRank, (u64, u64)>>>;
 
 /// An archive, and who is who in it.
 struct Trace {
     archive: Archive,
     /// Location of each rank.
-    ranks: Vec<u64>,
+    ranks: Column<RankId, u64>,
     groups: BTreeMap<u32, Group>,
     /// Regions that are MPI's functions.
     functions: BTreeSet<u32>,
@@ -67,7 +70,7 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     let functions = functions(&archive);
     Ok(Arc::new(Otf2(Arc::new(Trace {
         archive,
-        ranks,
+        ranks: ranks.into(),
         groups,
         functions,
         uneven: OnceLock::new(),
@@ -104,22 +107,24 @@ fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
     let mut made = 0;
     for (&number, comm) in &d.comms {
         let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
-        let members: Option<Vec<u32>> = match group.kind {
+        let members: Option<Vec<CommRank>> = match group.kind {
             GroupType::Alone => {
                 all.insert(number, Group::Alone);
                 continue;
             }
-            GroupType::Ranks => group.members.iter().map(|&m| u32::try_from(m).ok()).collect(),
+            GroupType::Ranks => {
+                group.members.iter().map(|&m| u32::try_from(m).ok().map(CommRank::new)).collect()
+            }
             GroupType::Locations => {
-                let place = |m: &u64| ranks.iter().position(|r| r == m).map(|r| r as u32);
+                let place = |m: &u64| ranks.iter().position(|r| r == m).map(CommRank::from_index);
                 group.members.iter().map(place).collect()
             }
             GroupType::Other(_) => None,
         };
-        let Some(members) = members.filter(|m| m.iter().all(|&r| (r as usize) < ranks.len())) else {
+        let Some(members) = members.filter(|m| m.iter().all(|r| r.index() < ranks.len())) else {
             continue;
         };
-        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, &r)| n == r as usize);
+        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, r)| n == r.index());
         all.insert(
             number,
             if world {
@@ -140,12 +145,12 @@ impl Script for Otf2 {
         self.0.ranks.len() as u32
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(Reader::new(Arc::clone(&self.0), rank))
     }
 
-    fn describe(&self, rank: u32, position: u32) -> String {
-        format!("location {}, event {position}", self.0.ranks[rank as usize])
+    fn describe(&self, rank: RankId, position: u32) -> String {
+        format!("location {}, event {position}", self.0.ranks[rank])
     }
 
     fn noted(&self) -> u64 {
@@ -157,7 +162,7 @@ impl Script for Otf2 {
     }
 
     fn dropped(&self) -> Vec<String> {
-        self.0.dropped.lines(&self.0.archive, &self.0.ranks)
+        self.0.dropped.lines(&self.0.archive, self.0.ranks.cells())
     }
 
     fn makes_communicators(&self) -> bool {
@@ -181,21 +186,21 @@ impl Trace {
     }
 
     /// Size of a communicator, and the caller's rank in it.
-    fn size(&self, comm: u32, rank: u32) -> (u64, u32) {
+    fn size(&self, comm: u32, rank: RankId) -> (u64, CommRank) {
         match self.groups.get(&comm) {
             Some(Group::Some(_, members)) => {
-                let place = members.iter().position(|&m| m == rank).unwrap_or(0);
-                (members.len() as u64, place as u32)
+                let place = members.iter().position(|m| m.of_world() == rank).unwrap_or(0);
+                (members.len() as u64, CommRank::from_index(place))
             }
-            Some(Group::Alone) => (1, 0),
-            _ => (self.ranks.len() as u64, rank),
+            Some(Group::Alone) => (1, CommRank::new(0)),
+            _ => (self.ranks.len() as u64, CommRank::in_world(rank)),
         }
     }
 
     fn uneven(&self) -> Result<&Uneven, Damage> {
         let read = || {
             let mut all = Uneven::new();
-            for (rank, &location) in (0..).zip(&self.ranks) {
+            for (rank, &location) in self.ranks.iter() {
                 // By the event at which each was called.
                 let (mut called, mut posted) = (BTreeMap::new(), BTreeMap::new());
                 for (at, event) in self.archive.events(location).map_err(|e| damage(&e))?.enumerate() {
@@ -234,7 +239,7 @@ impl Trace {
 /// Reads a rank's calls.
 struct Reader {
     trace: Arc<Trace>,
-    rank: u32,
+    rank: RankId,
     events: Option<Events>,
     ahead: Option<Ahead>,
     /// Calls that are read and not handed over.
@@ -256,7 +261,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(trace: Arc<Trace>, rank: u32) -> Self {
+    fn new(trace: Arc<Trace>, rank: RankId) -> Self {
         let create = |group: &Group| match group {
             Group::Some(new, members) => {
                 Some((Call::CommCreate { comm: WORLD, group: Arc::clone(members), new: *new }, 0))
@@ -324,14 +329,16 @@ impl Reader {
         };
         let (number, size) = match self.trace.groups.get(&comm) {
             Some(Group::World) => (WORLD, self.trace.ranks.len()),
-            Some(Group::Alone) => return Ok(Envelope { peer: self.rank, tag, bytes, comm: WORLD }),
+            Some(Group::Alone) => {
+                return Ok(Envelope { peer: CommRank::in_world(self.rank), tag, bytes, comm: WORLD });
+            }
             Some(Group::Some(number, members)) => (*number, members.len()),
             None => return wrong(format!("communicator {comm} is not defined, or not one of MPI's ranks")),
         };
         if peer as usize >= size {
             return wrong(format!("rank {peer} is not among the {size} ranks of communicator {comm}"));
         }
-        Ok(Envelope { peer, tag, bytes, comm: number })
+        Ok(Envelope { peer: CommRank::new(peer), tag, bytes, comm: number })
     }
 
     fn event(&mut self, time: u64, kind: EventKind) -> Result<(), Damage> {
@@ -436,7 +443,7 @@ impl Reader {
 
     fn completion(&mut self, request: u64) -> Result<End, Damage> {
         if self.ahead.is_none() {
-            let location = self.trace.ranks[self.rank as usize];
+            let location = self.trace.ranks[self.rank];
             let mut events = self.trace.archive.events(location).map_err(|e| damage(&e))?;
             // It begins behind the present event, which is a posting.
             for event in events.by_ref().take(self.position as usize) {
@@ -488,7 +495,7 @@ impl Reader {
             _ => return Ok(false),
         };
         let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
-        let root = if root == u32::MAX { 0 } else { root };
+        let root = CommRank::new(if root == u32::MAX { 0 } else { root });
         self.push(Call::Collective(Collective {
             kind,
             comm: number,
@@ -511,7 +518,7 @@ impl Reader {
         let trace = Arc::clone(&self.trace);
         let none = BTreeMap::new();
         let all = trace.uneven()?.get(&comm).and_then(|list| list.get(which)).unwrap_or(&none);
-        let of = |rank: u64| all.get(&(rank as u32)).copied().unwrap_or((0, 0));
+        let of = |rank: u64| all.get(&CommRank::new(rank as u32)).copied().unwrap_or((0, 0));
         use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV};
         let me = u64::from(trace.size(comm, self.rank).1);
         Ok(match op {
@@ -536,8 +543,8 @@ impl Reader {
 }
 
 impl Trace {
-    fn describe(&self, rank: u32, position: u32) -> String {
-        format!("location {}, event {position}", self.ranks[rank as usize])
+    fn describe(&self, rank: RankId, position: u32) -> String {
+        format!("location {}, event {position}", self.ranks[rank])
     }
 }
 
@@ -548,7 +555,7 @@ impl Calls for Reader {
                 return Ok(Some(call));
             }
             if self.events.is_none() {
-                let location = self.trace.ranks[self.rank as usize];
+                let location = self.trace.ranks[self.rank];
                 self.events = Some(self.trace.archive.events(location).map_err(|e| damage(&e))?);
             }
             let Some(event) = self.events.as_mut().and_then(Iterator::next) else { return Ok(None) };

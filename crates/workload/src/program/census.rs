@@ -1,12 +1,16 @@
 //! What a program or script holds, counted.
 
 use super::{
-    ANY_SOURCE, ANY_TAG, Batch, Damage, Kind, Op, Program,
+    ANY_RANK, ANY_TAG, Batch, Damage, Kind, Op, Program,
     file::Content,
     mpi::{Call, Collective, Envelope, Mode, PROC_NULL, Script},
     ranks::collective_name,
 };
-use base::{hash::hash4, index::RankId, time::Ps};
+use base::{
+    hash::hash4,
+    index::{Column, RankId},
+    time::Ps,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of a program.
@@ -48,7 +52,7 @@ pub enum Matching {
     /// This rank is sent to so many times, but receives so many times.
     Count {
         /// The first such rank.
-        rank: u32,
+        rank: RankId,
         /// Messages to it.
         sent: u64,
         /// Its receives.
@@ -60,8 +64,8 @@ pub enum Matching {
 
 /// Sends and receives on their way to a [`Matching`]: sums of hashes are equal if the sets are.
 struct Balance {
-    sent: Vec<u64>,
-    received: Vec<u64>,
+    sent: Column<RankId, u64>,
+    received: Column<RankId, u64>,
     sum: u128,
     open: bool,
     unknown: bool,
@@ -69,29 +73,30 @@ struct Balance {
 
 impl Balance {
     fn new(ranks: u32) -> Self {
-        let zero = vec![0; ranks as usize];
+        let zero = Column::filled(ranks as usize, 0);
         Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false }
     }
 
-    fn send(&mut self, from: u32, to: u32, tag: u32, context: u32) -> Result<(), Damage> {
+    fn send(&mut self, from: RankId, to: RankId, tag: u32, context: u32) -> Result<(), Damage> {
         let ranks = self.sent.len();
-        let sent = self.sent.get_mut(to as usize);
+        let sent = self.sent.cells_mut().get_mut(to.index());
         *sent.ok_or_else(|| Damage(format!("rank {from} sends to rank {to}, but there are {ranks}")))? += 1;
         self.sum = self.sum.wrapping_add(hash4(from.into(), to.into(), tag.into(), context.into()));
         Ok(())
     }
 
-    fn receive(&mut self, from: u32, to: u32, tag: u32, context: u32) {
-        self.received[to as usize] += 1;
-        self.open |= from == ANY_SOURCE || tag == ANY_TAG;
+    fn receive(&mut self, from: RankId, to: RankId, tag: u32, context: u32) {
+        self.received[to] += 1;
+        self.open |= from == ANY_RANK || tag == ANY_TAG;
         self.sum = self.sum.wrapping_sub(hash4(from.into(), to.into(), tag.into(), context.into()));
     }
 
     fn matching(&self) -> Matching {
-        let wrong = (0u32..).zip(self.sent.iter().zip(&self.received)).find(|(_, (s, r))| s != r);
+        let both = self.sent.iter().zip(self.received.cells());
+        let wrong = both.map(|((rank, &sent), &received)| (rank, sent, received)).find(|(_, s, r)| s != r);
         match wrong {
             _ if self.unknown => Matching::Unknown,
-            Some((rank, (&sent, &received))) => Matching::Count { rank, sent, received },
+            Some((rank, sent, received)) => Matching::Count { rank, sent, received },
             None if self.open => Matching::Open,
             None if self.sum == 0 => Matching::Exact,
             None => Matching::Tags,
@@ -115,9 +120,8 @@ impl Census {
         let mut census = Self::default();
         let mut balance = Balance::new(program.ranks());
         let mut batch = Batch::default();
-        for rank in 0..program.ranks() {
-            let (mut cursor, mut peers, mut compute) =
-                (program.open(RankId::new(rank)), BTreeSet::new(), 0u64);
+        for rank in RankId::first(program.ranks()) {
+            let (mut cursor, mut peers, mut compute) = (program.open(rank), BTreeSet::new(), 0u64);
             loop {
                 batch.clear();
                 cursor.fill(&mut batch)?;
@@ -151,7 +155,7 @@ impl Census {
         Ok(census)
     }
 
-    fn operation(&mut self, rank: u32, op: &Op, balance: &mut Balance) -> Result<(), Damage> {
+    fn operation(&mut self, rank: RankId, op: &Op, balance: &mut Balance) -> Result<(), Damage> {
         let name = match op.kind {
             Kind::Send => "send",
             Kind::Recv => "recv",
@@ -164,9 +168,9 @@ impl Census {
         match op.kind {
             Kind::Send => {
                 self.message(op.amount);
-                balance.send(rank, op.peer.number(), op.tag, op.context)?;
+                balance.send(rank, op.peer, op.tag, op.context)?;
             }
-            Kind::Recv => balance.receive(op.peer.number(), rank, op.tag, op.context),
+            Kind::Recv => balance.receive(op.peer, rank, op.tag, op.context),
             _ => {}
         }
         Ok(())
@@ -185,7 +189,7 @@ impl Census {
     fn of_script(script: &dyn Script) -> Result<Self, Damage> {
         let mut census = Self::default();
         let mut balance = Balance::new(script.ranks());
-        for rank in 0..script.ranks() {
+        for rank in RankId::first(script.ranks()) {
             let (mut calls, mut peers, mut compute) = (script.open(rank), BTreeSet::new(), 0u64);
             // What persistent requests do when they are started.
             let mut prepared = BTreeMap::new();
@@ -198,12 +202,12 @@ impl Census {
                     census.message(e.bytes);
                     peers.insert(e.peer);
                     balance.unknown |= e.comm != super::mpi::WORLD;
-                    balance.send(rank, e.peer, e.tag, e.comm)
+                    balance.send(rank, e.peer.of_world(), e.tag, e.comm)
                 };
                 let receive = |e: &Envelope, balance: &mut Balance| {
                     if e.peer != PROC_NULL {
                         balance.unknown |= e.comm != super::mpi::WORLD;
-                        balance.receive(e.peer, rank, e.tag, e.comm);
+                        balance.receive(e.peer.of_world(), rank, e.tag, e.comm);
                     }
                 };
                 match &call {
@@ -314,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_send_to_nobody_is_reported() {
-        let error = Balance::new(2).send(0, 5, 0, 0).unwrap_err();
+        let error = Balance::new(2).send(RankId::new(0), RankId::new(5), 0, 0).unwrap_err();
         assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
     }
 
@@ -326,7 +330,7 @@ mod tests {
         assert_eq!(of("send 1b to 1 tag 1", "recv 1b from 0 tag 1"), Matching::Exact);
         assert_eq!(of("send 1b to 1 tag 1", "recv 1b from 0 tag 2"), Matching::Tags);
         assert_eq!(of("send 1b to 1 tag 1", "recv 1b from -1 tag 2"), Matching::Open);
-        let count = Matching::Count { rank: 1, sent: 1, received: 0 };
+        let count = Matching::Count { rank: RankId::new(1), sent: 1, received: 0 };
         assert_eq!(of("send 1b to 1 tag 1", ""), count);
         assert_eq!(
             census("ranks 2\nall {\ndup world as c\nsend 1 B to 0 comm c\n}").matching,

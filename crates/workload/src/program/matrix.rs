@@ -1,16 +1,21 @@
 //! Who sends how many messages to whom: the traffic matrix of a program, without collectives.
 
 use super::{Batch, Damage, Kind, Program, mpi::Sent};
-use base::index::RankId;
+use base::{index::RankId, numbers};
 use std::collections::BTreeMap;
 
-/// Messages between two ranks, in both directions together.
+numbers! {
+    /// Consecutive ranks that share a terminal, so many to each: what a placement places. Mostly one rank is one group.
+    GroupId(u32);
+}
+
+/// Messages between two groups of ranks, in both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The lower rank.
-    pub low: u32,
-    /// The higher rank.
-    pub high: u32,
+    /// The lower one.
+    pub low: GroupId,
+    /// The higher one.
+    pub high: GroupId,
     /// How many messages.
     pub messages: u64,
 }
@@ -26,7 +31,7 @@ pub fn sent(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
 
 /// What a rank sends outside of collectives, counted by reading its operations.
 fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
-    let mut totals: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let mut totals: BTreeMap<(RankId, u64), u64> = BTreeMap::new();
     let (mut cursor, mut batch) = (program.open(rank), Batch::default());
     loop {
         batch.clear();
@@ -35,24 +40,24 @@ fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
             break;
         }
         for op in batch.ops.iter().filter(|op| op.kind == Kind::Send && op.collective == 0) {
-            *totals.entry((op.peer.number(), op.amount)).or_default() += 1;
+            *totals.entry((op.peer, op.amount)).or_default() += 1;
         }
     }
     Ok(totals.into_iter().map(|((peer, bytes), messages)| Sent { peer, bytes, messages }).collect())
 }
 
-/// The pairs of different ranks that send to each other, by lower, then higher rank. With more than one rank to a group, in their order,
-/// the pairs of groups.
+/// The pairs of different groups, of `each` ranks, that send to each other: by lower, then higher group.
 ///
 /// # Errors
 /// If the program's source is damaged.
 pub fn pairs(program: &dyn Program, each: u32) -> Result<Vec<Pair>, Damage> {
     let mut all: Vec<Pair> = Vec::new();
+    let group_of = |rank: RankId| GroupId::new(rank.number() / each);
     for rank in RankId::first(program.ranks()) {
         // Messages of different sizes to the same peer stand side by side.
-        let (first, group) = (all.len(), rank.number() / each);
-        for s in sent(program, rank)?.into_iter().filter(|s| s.peer / each != group) {
-            let (low, high) = (group.min(s.peer / each), group.max(s.peer / each));
+        let (first, group) = (all.len(), group_of(rank));
+        for s in sent(program, rank)?.into_iter().filter(|s| group_of(s.peer) != group) {
+            let (low, high) = (group.min(group_of(s.peer)), group.max(group_of(s.peer)));
             match all[first..].last_mut() {
                 Some(last) if (last.low, last.high) == (low, high) => last.messages += s.messages,
                 _ => all.push(Pair { low, high, messages: s.messages }),
@@ -91,7 +96,7 @@ pub(crate) mod testing {
         }
 
         fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-            self.0.sent(rank.number())
+            self.0.sent(rank)
         }
     }
 
@@ -166,10 +171,14 @@ mod tests {
             vec![(0, false), (1, false), (0, false)],
             vec![(1, true)],
         ]);
-        let expected = [Pair { low: 0, high: 1, messages: 3 }, Pair { low: 0, high: 2, messages: 1 }];
+        let pair = |low, high, messages| Pair { low: GroupId::new(low), high: GroupId::new(high), messages };
+        let expected = [pair(0, 1, 3), pair(0, 2, 1)];
         assert_eq!(pairs(&program, 1).unwrap(), expected);
         // Ranks 0 and 1 share a place, and rank 2 has one of its own.
-        assert_eq!(pairs(&program, 2).unwrap(), [Pair { low: 0, high: 1, messages: 1 }]);
-        assert_eq!(sent(&program, RankId::new(1)).unwrap()[0], Sent { peer: 0, bytes: 8, messages: 2 });
+        assert_eq!(pairs(&program, 2).unwrap(), [pair(0, 1, 1)]);
+        assert_eq!(
+            sent(&program, RankId::new(1)).unwrap()[0],
+            Sent { peer: RankId::new(0), bytes: 8, messages: 2 }
+        );
     }
 }

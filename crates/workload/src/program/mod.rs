@@ -38,7 +38,7 @@ pub mod ranks;
 
 pub use damage::Damage;
 
-/// Any rank of the communicator may be the source ([`mpi::Envelope::peer`] of a receive); files and labels know it by this number, too.
+/// Any rank of the communicator may be the source ([`mpi::ANY_PEER`]); files and labels know it by this number, too.
 pub const ANY_SOURCE: u32 = u32::MAX;
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_RANK: RankId = RankId::new(ANY_SOURCE);

@@ -5,7 +5,7 @@
 //! ranks of the communicator.
 
 use super::Damage;
-use base::time::Ps;
+use base::{index::RankId, numbers, time::Ps};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -15,8 +15,33 @@ pub type Request = u32;
 pub type Comm = u32;
 /// The communicator of all ranks of the job.
 pub const WORLD: Comm = 0;
+
+numbers! {
+    /// A rank of a communicator, counted within it: what calls speak of. Where it stands in the job is another number, a [`RankId`], which
+    /// the communicator's members tell.
+    CommRank(u32);
+}
+
+impl CommRank {
+    /// The number that a rank of the job has in [`WORLD`]: the same.
+    #[inline]
+    #[must_use]
+    pub const fn in_world(rank: RankId) -> Self {
+        Self::new(rank.number())
+    }
+
+    /// The rank of the job that has this number in [`WORLD`].
+    #[inline]
+    #[must_use]
+    pub const fn of_world(self) -> RankId {
+        RankId::new(self.number())
+    }
+}
+
 /// The null process: transfers with it finish at once and move nothing.
-pub const PROC_NULL: u32 = u32::MAX - 1;
+pub const PROC_NULL: CommRank = CommRank::new(u32::MAX - 1);
+/// Any rank of the communicator, as a receive's peer.
+pub const ANY_PEER: CommRank = CommRank::new(super::ANY_SOURCE);
 
 /// Completion semantics of a send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +58,8 @@ pub enum Mode {
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The other rank; [`super::ANY_SOURCE`] for receives, or [`PROC_NULL`].
-    pub peer: u32,
+    /// The other rank; [`ANY_PEER`] for receives, or [`PROC_NULL`].
+    pub peer: CommRank,
     /// Tag; [`super::ANY_TAG`] for receives.
     pub tag: u32,
     /// Payload (for receives: the size of the buffer or of the message, as far as the source says).
@@ -132,16 +157,16 @@ pub struct Collective {
     pub kind: CollectiveKind,
     /// On which communicator.
     pub comm: Comm,
-    /// Rank in the communicator for rooted ones, else 0.
-    pub root: u32,
+    /// The root of rooted ones, else 0.
+    pub root: CommRank,
     /// Bytes: of the whole vector for bcast, reduce, allreduce, scan, exscan; of one rank's block for gather, scatter, allgather, alltoall,
     /// reduce_scatter_block and the neighbourhood ones.
     pub bytes: u64,
     /// Bytes by rank for the v-variants: what each contributes (gatherv, allgatherv) or gets (scatterv, reduce_scatter; for
     /// gatherv and scatterv needed at every rank); for alltoallv what this rank sends to each, followed by what it receives from each.
     pub counts: Option<Arc<[u64]>>,
-    /// Neighbours (ranks of the communicator) for the neighbourhood ones.
-    pub neighbours: Option<Arc<[u32]>>,
+    /// Neighbours for the neighbourhood ones.
+    pub neighbours: Option<Arc<[CommRank]>>,
     /// Set for the non-blocking form.
     pub request: Option<Request>,
     /// Name of an algorithm, to override the job's choice (a live program's or generator's own); else the tables decide.
@@ -215,7 +240,7 @@ pub enum Call {
         /// From.
         comm: Comm,
         /// Ranks of `comm`, in the order of the new ranks.
-        group: Arc<[u32]>,
+        group: Arc<[CommRank]>,
         /// To.
         new: Comm,
     },
@@ -226,8 +251,8 @@ pub enum Call {
 /// Messages of one size that a rank sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
-    /// Destination: a rank of the job.
-    pub peer: u32,
+    /// Destination.
+    pub peer: RankId,
     /// Payload of each.
     pub bytes: u64,
     /// How many of them there are.
@@ -240,10 +265,10 @@ pub trait Script: Send + Sync {
     fn ranks(&self) -> u32;
 
     /// A reader at the rank's first call.
-    fn open(&self, rank: u32) -> Box<dyn Calls>;
+    fn open(&self, rank: RankId) -> Box<dyn Calls>;
 
     /// For people: where a rank's call stands, such as `trace.txt:17`.
-    fn describe(&self, rank: u32, position: u32) -> String;
+    fn describe(&self, rank: RankId, position: u32) -> String;
 
     /// False if no call ever makes a communicator: the ranks' streams then need not be searched for them beforehand.
     fn makes_communicators(&self) -> bool {
@@ -258,7 +283,7 @@ pub trait Script: Send + Sync {
 
     /// What the rank's point-to-point calls send, by peer and size ascending, if the source knows without reading them all.
     /// Collectives are not in it.
-    fn sent(&self, _rank: u32) -> Option<Vec<Sent>> {
+    fn sent(&self, _rank: RankId) -> Option<Vec<Sent>> {
         None
     }
 

@@ -6,7 +6,10 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use base::units::{print_bytes, print_time};
+use base::{
+    index::RankId,
+    units::{print_bytes, print_time},
+};
 use netloom::{Error, ErrorKind};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
@@ -29,7 +32,7 @@ pub(super) fn print(
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let mut object = Vec::new();
-    for rank in chosen.iter().flat_map(|r| r.first..=r.last) {
+    for rank in chosen.iter().flat_map(|r| r.first..=r.last).map(RankId::new) {
         let shown = match &content {
             Content::Program(program) => operations(&**program, rank, window),
             Content::Script(script) => calls(&**script, rank, window),
@@ -73,7 +76,7 @@ impl Shown {
     }
 }
 
-fn text(rank: u32, window: &Range<u64>, Shown { rows, total }: &Shown) -> String {
+fn text(rank: RankId, window: &Range<u64>, Shown { rows, total }: &Shown) -> String {
     let mut text = format!("rank {rank}\n");
     if let (Some(total), true) = (total, rows.is_empty() && window.start > 0) {
         let _ = writeln!(text, "  nothing from {} on: there are {total}, from 0", window.start);
@@ -96,9 +99,9 @@ fn text(rank: u32, window: &Range<u64>, Shown { rows, total }: &Shown) -> String
 }
 
 /// The operations of a rank in a window.
-fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<Shown, Damage> {
+fn operations(program: &dyn Program, rank: RankId, window: &Range<u64>) -> Result<Shown, Damage> {
     let (mut cursor, mut batch, mut rows, mut first) =
-        (program.open(base::index::RankId::new(rank)), Batch::default(), Vec::new(), 0u64);
+        (program.open(rank), Batch::default(), Vec::new(), 0u64);
     loop {
         batch.clear();
         cursor.fill(&mut batch)?;
@@ -126,7 +129,7 @@ fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<S
     }
 }
 
-fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bool)]) -> Row {
+fn row(program: &dyn Program, rank: RankId, number: u64, op: &Op, waits: &[(u64, bool)]) -> Row {
     let (peer, tag) =
         ((op.peer != ANY_RANK).then_some(op.peer.number()), (op.tag != ANY_TAG).then_some(op.tag));
     let shown = |n: Option<u32>| n.map_or_else(|| "any".to_owned(), |n| n.to_string());
@@ -159,7 +162,7 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
         "cpu": op.cpu,
         "nic": op.nic,
         "after": waits.iter().map(|(n, start)| json!({"operation": n, "started": start})).collect::<Json>(),
-        "place": program.describe(base::index::RankId::new(rank), op.origin),
+        "place": program.describe(rank, op.origin),
     });
     if let Some(object) = object.as_object_mut() {
         match op.kind {
@@ -173,11 +176,11 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
             Kind::Join | Kind::JoinAny => {}
         }
     }
-    Row { number, text, after, place: program.describe(base::index::RankId::new(rank), op.origin), object }
+    Row { number, text, after, place: program.describe(rank, op.origin), object }
 }
 
 /// The calls of a rank in a window.
-fn calls(script: &dyn Script, rank: u32, window: &Range<u64>) -> Result<Shown, Damage> {
+fn calls(script: &dyn Script, rank: RankId, window: &Range<u64>) -> Result<Shown, Damage> {
     let (mut reader, mut rows, mut count) = (script.open(rank), Vec::new(), 0u64);
     while let Some((call, position)) = reader.next()? {
         let number = count;

@@ -45,12 +45,12 @@ fn written(functions: &[&str], ranks: &[Vec<(u64, EventKind)>]) -> (std::path::P
 }
 
 fn calls(script: &dyn Script, rank: u32) -> Vec<Call> {
-    let mut reader = script.open(rank);
+    let mut reader = script.open(RankId::new(rank));
     std::iter::from_fn(|| reader.next().unwrap().map(|c| c.0)).collect()
 }
 
 fn envelope(peer: u32, tag: u32, bytes: u64) -> Envelope {
-    Envelope { peer, tag, bytes, comm: WORLD }
+    Envelope { peer: CommRank::new(peer), tag, bytes, comm: WORLD }
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn collectives_and_sendrecv() {
         [Call::Isend(envelope(1, 0, 7), Mode::Standard, 0), Call::Recv(envelope(1, 0, 7)), Call::Wait(0)]
     );
     let collective = |call: &Call| match call {
-        Call::Collective(c) => (c.kind, c.root, c.bytes, c.counts.as_deref().map(<[u64]>::to_vec)),
+        Call::Collective(c) => (c.kind, c.root.number(), c.bytes, c.counts.as_deref().map(<[u64]>::to_vec)),
         other => panic!("{other:?}"),
     };
     assert_eq!(collective(&made[3]), (CollectiveKind::Allreduce, 0, 64, None));
@@ -166,7 +166,7 @@ fn a_rank_that_a_communicator_does_not_have_is_reported() {
     ];
     for zero in events {
         let (directory, script) = written(&["main"], &[zero, Vec::new()]);
-        let error = script.open(0).next().unwrap_err().0;
+        let error = script.open(RankId::new(0)).next().unwrap_err().0;
         assert!(error.contains("is not among the 2 ranks of communicator 5"), "{error}");
         std::fs::remove_dir_all(directory).unwrap();
     }
@@ -225,7 +225,7 @@ fn non_blocking_collectives_are_posted_and_waited_for() {
         Call::Collective(Collective {
             kind: CollectiveKind::Gatherv,
             comm: WORLD,
-            root: 0,
+            root: CommRank::new(0),
             bytes: 0,
             counts: Some(Arc::from(counts)),
             neighbours: None,
@@ -237,7 +237,7 @@ fn non_blocking_collectives_are_posted_and_waited_for() {
         Call::Collective(Collective {
             kind: CollectiveKind::Barrier,
             comm: WORLD,
-            root: 0,
+            root: CommRank::new(0),
             bytes: 0,
             counts: None,
             neighbours: None,
@@ -287,7 +287,7 @@ fn a_receive_without_its_end_is_reported() {
     let posted = |request| (1, IrecvRequest { request });
     let (directory, script) =
         written(&["main"], &[vec![posted(3)], vec![posted(4), (2, Cancelled { request: 4 })]]);
-    let error = script.open(0).next().unwrap_err().0;
+    let error = script.open(RankId::new(0)).next().unwrap_err().0;
     assert!(error.contains("location 0, event 1: the receive") && error.contains("never ends"), "{error}");
     assert_eq!(calls(script.as_ref(), 1), [Call::Compute(NS)]);
     std::fs::remove_dir_all(directory).unwrap();

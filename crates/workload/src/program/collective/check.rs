@@ -4,7 +4,7 @@
 //! set of ranks whose contribution it contains. A message carries the sets that its sender has when it posts it.
 
 use super::{ALGORITHMS, Algorithm, How, Piece, Sink, Task};
-use crate::program::mpi::{Collective, CollectiveKind, CollectiveKind::*, PROC_NULL};
+use crate::program::mpi::{Collective, CollectiveKind, CollectiveKind::*, CommRank, PROC_NULL};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -340,12 +340,21 @@ fn tasks(kind: CollectiveKind, size: u32, root: u32, bytes: u64, segment: u64, r
             }
             _ => None,
         };
-        let ring = vec![(rank + size - 1) % size, PROC_NULL, (rank + 1) % size];
+        let at = |distance| CommRank::new((rank + distance) % size);
+        let ring = vec![at(size - 1), PROC_NULL, at(1)];
         let neighbours = matches!(kind, NeighborAllgather | NeighborAlltoall).then(|| ring.into());
         let counts = counts.map(Into::into);
-        let call =
-            Collective { kind, comm: 0, root, bytes, counts, neighbours, request: None, algorithm: None };
-        let task = Task::new(&call, rank, size).unwrap();
+        let call = Collective {
+            kind,
+            comm: 0,
+            root: CommRank::new(root),
+            bytes,
+            counts,
+            neighbours,
+            request: None,
+            algorithm: None,
+        };
+        let task = Task::new(&call, CommRank::new(rank), size).unwrap();
         Task { segment, radix, ..task }
     };
     (0..size).map(one).collect()
@@ -503,10 +512,11 @@ proptest! {
 #[test]
 fn mistakes_in_calls_are_reported() {
     let call = |kind, root, counts: Option<Vec<u64>>, neighbours: Option<Vec<u32>>| {
-        let (counts, neighbours) = (counts.map(Into::into), neighbours.map(Into::into));
+        let neighbours = neighbours.map(|all| all.into_iter().map(CommRank::new).collect());
+        let (root, counts) = (CommRank::new(root), counts.map(Into::into));
         let call =
             Collective { kind, comm: 0, root, bytes: 8, counts, neighbours, request: None, algorithm: None };
-        Task::new(&call, 0, 4).map(|_| ()).unwrap_err()
+        Task::new(&call, CommRank::new(0), 4).map(|_| ()).unwrap_err()
     };
     assert_eq!(call(Bcast, 4, None, None), "root 4 is not among the 4 ranks of the communicator");
     assert_eq!(call(Gatherv, 0, None, None), "the counts of this collective are missing");

@@ -163,14 +163,14 @@ mod tests {
         let call = crate::program::mpi::Collective {
             kind: CollectiveKind::Allreduce,
             comm: 0,
-            root: 0,
+            root: crate::program::mpi::CommRank::new(0),
             bytes: 8,
             counts: None,
             neighbours: None,
             request: None,
             algorithm: None,
         };
-        let mut task = Task::new(&call, 0, 8).unwrap();
+        let mut task = Task::new(&call, call.root, 8).unwrap();
         let ring = Choice::named(task.kind, "ring").unwrap();
         let table = Chooser::new(&TABLES[0]);
         let user = table.clone().with(task.kind, ring);

@@ -43,7 +43,7 @@ pub use registry::{ALGORITHMS, Algorithm};
 pub use table::Table;
 pub use tables::TABLES;
 
-use super::mpi::{Collective, CollectiveKind};
+use super::mpi::{Collective, CollectiveKind, CommRank};
 use base::param::{Kind, Param};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub(crate) const WINDOW: Param = Param {
     doc: "most receives, and most sends, outstanding at once",
 };
 
-/// One rank's part of a collective call.
+/// One rank's part of a collective call. Algorithms are formulas on the plain numbers of the communicator's ranks ([`CommRank`]).
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Which collective.
@@ -88,7 +88,7 @@ pub struct Task {
     /// See [`Collective::counts`].
     pub counts: Option<Arc<[u64]>>,
     /// See [`Collective::neighbours`].
-    pub neighbours: Option<Arc<[u32]>>,
+    pub neighbours: Option<Arc<[CommRank]>>,
     /// Bytes of a segment, for algorithms that pipeline; 0 is one segment.
     pub segment: u64,
     /// Radix of k-nomial trees, or the window of algorithms that limit outstanding requests.
@@ -157,7 +157,7 @@ impl Task {
     ///
     /// # Errors
     /// What is wrong with the call.
-    pub fn new(call: &Collective, rank: u32, size: u32) -> Result<Self, String> {
+    pub fn new(call: &Collective, me: CommRank, size: u32) -> Result<Self, String> {
         use CollectiveKind::{
             Alltoallv, Alltoallw, Bcast, Gather, Gatherv, NeighborAllgather, NeighborAlltoall, Reduce,
             Scatter, Scatterv,
@@ -166,7 +166,7 @@ impl Task {
             || matches!(call.kind, CollectiveKind::Allgatherv | CollectiveKind::ReduceScatter);
         let neighbours = matches!(call.kind, NeighborAllgather | NeighborAlltoall);
         let rooted = matches!(call.kind, Bcast | Gather | Gatherv | Scatter | Scatterv | Reduce);
-        let root = if rooted { call.root } else { 0 };
+        let (rank, root) = (me.number(), if rooted { call.root.number() } else { 0 });
         let pairs = matches!(call.kind, Alltoallv | Alltoallw | NeighborAlltoall);
         if root >= size {
             return Err(format!("root {root} is not among the {size} ranks of the communicator"));
@@ -185,7 +185,7 @@ impl Task {
             _ => {}
         }
         let null = super::mpi::PROC_NULL;
-        let foreign = |&&n: &&u32| n >= size && n != null;
+        let foreign = |n: &&CommRank| n.number() >= size && **n != null;
         if let Some(n) = call.neighbours.iter().flat_map(|list| list.iter()).find(foreign) {
             return Err(format!("neighbour {n} is not among the {size} ranks of the communicator"));
         }

@@ -38,7 +38,7 @@ mod tests {
         super::table::{K, M},
         *,
     };
-    use crate::program::mpi::CollectiveKind;
+    use crate::program::mpi::{CollectiveKind, CommRank};
     use crate::program::{collective::ALGORITHMS, mpi::Collective};
     use base::registry::find;
 
@@ -49,9 +49,9 @@ mod tests {
             _ => None,
         };
         let neighbours = matches!(kind, NeighborAllgather | NeighborAlltoall).then(|| [].into());
-        let (comm, root, request, algorithm) = (0, 0, None, None);
+        let (comm, root, request, algorithm) = (0, CommRank::new(0), None, None);
         let call = Collective { kind, comm, root, bytes, counts, neighbours, request, algorithm };
-        Task::new(&call, 0, size).unwrap()
+        Task::new(&call, root, size).unwrap()
     }
 
     fn chosen(table: &str, kind: CollectiveKind, size: u32, bytes: u64) -> &'static str {

@@ -15,6 +15,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     time::Ps,
@@ -57,20 +58,22 @@ const IN: u32 = 1;
 
 impl Bt {
     /// Successors in x, y and z, then predecessors.
-    fn partners(&self, rank: u32) -> [[u32; 3]; 2] {
+    fn partners(&self, rank: RankId) -> [[RankId; 3]; 2] {
         let q = self.side;
-        let (i, j) = (rank % q, rank / q);
+        let (i, j) = (rank.number() % q, rank.number() / q);
         let (right, left, up, down) = ((i + 1) % q, (i + q - 1) % q, (j + 1) % q, (j + q - 1) % q);
-        [[right + q * j, i + q * up, left + q * up], [left + q * j, i + q * down, right + q * down]]
+        let successors = [right + q * j, i + q * up, left + q * up];
+        let predecessors = [left + q * j, i + q * down, right + q * down];
+        [successors, predecessors].map(|partners| partners.map(RankId::new))
     }
 
     /// Bytes of the faces of a rank's cells in each direction, without the cell of one layer: the last one has nobody to send to upward,
     /// the first one downward.
-    fn faces(&self, rank: u32, skipped_layer: u32) -> [u64; 3] {
+    fn faces(&self, rank: RankId, skipped_layer: u32) -> [u64; 3] {
         let q = self.side;
-        let mut bytes = [0; 3];
+        let (i, j, mut bytes) = (rank.number() % q, rank.number() / q, [0; 3]);
         for c in 0..q {
-            let at = [(rank % q + c) % q, (rank / q + q - c) % q, c];
+            let at = [(i + c) % q, (j + q - c) % q, c];
             let extent = at.map(|x| part(self.points, q, x));
             for d in 0..3 {
                 if at[d] != skipped_layer {
@@ -81,7 +84,7 @@ impl Bt {
         bytes
     }
 
-    fn copy_faces(&self, rank: u32, body: &mut Body) {
+    fn copy_faces(&self, rank: RankId, body: &mut Body) {
         body.phase("faces");
         let [successors, predecessors] = self.partners(rank);
         // A face that goes up is answered by one of the same extent that comes down: the cell above belongs to the successor.
@@ -98,14 +101,14 @@ impl Bt {
     }
 
     /// A solve along one direction: q cells forward, q cells back, each after the message of the one before.
-    fn solve(&self, d: usize, rank: u32, parts: Parts, body: &mut Body) {
+    fn solve(&self, d: usize, rank: RankId, parts: Parts, body: &mut Body) {
         let [successors, predecessors] = self.partners(rank);
         let (next, previous) = (successors[d], predecessors[d]);
         let edge = self.points / u64::from(self.side) + 1;
         let (forward, back) = (240 * edge * edge, 40 * edge * edge);
         let middle = u64::from(self.side) - 2;
         let tag = 6 + d as u32;
-        let visit = |from: Option<u32>, to: Option<u32>, bytes: u64, body: &mut Body| {
+        let visit = |from: Option<RankId>, to: Option<RankId>, bytes: u64, body: &mut Body| {
             if let Some(from) = from {
                 body.irecv(from, tag, bytes, IN);
                 body.call(Call::Wait(OUT));
@@ -126,7 +129,7 @@ impl Bt {
         visit(Some(next), None, back, body);
     }
 
-    fn step(&self, rank: u32, body: &mut Body) {
+    fn step(&self, rank: RankId, body: &mut Body) {
         let step = self.compute / (self.steps + 1);
         let quarters = Parts::of(step, 4);
         let visits = Parts::of(quarters.each, 2 * u64::from(self.side));
@@ -148,7 +151,7 @@ impl Generator for Bt {
         self.side * self.side
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         if self.reductions {
             body.phase("parameters");
             for bytes in [4, 8, 12] {
@@ -230,7 +233,7 @@ mod tests {
                 9,
                 &[("class", Value::Text("S".into())), ("total_compute", Value::Time(total))],
             );
-            assert_eq!(computed(script.as_ref(), 5), total);
+            assert_eq!(computed(script.as_ref(), RankId::new(5)), total);
         }
     }
 

@@ -6,10 +6,11 @@ use super::{
     script,
 };
 use crate::{
-    program::mpi::{CollectiveKind, Script, WORLD},
+    program::mpi::{CollectiveKind, CommRank, Script, WORLD},
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -62,7 +63,7 @@ pub(crate) const ABOUT: About = About {
 struct Repeated {
     ranks: u32,
     kind: CollectiveKind,
-    root: u32,
+    root: CommRank,
     bytes: u64,
     iterations: u64,
     compute: Ps,
@@ -77,7 +78,7 @@ impl Generator for Repeated {
         self.ranks
     }
 
-    fn write(&self, _rank: u32, body: &mut Body) {
+    fn write(&self, _rank: RankId, body: &mut Body) {
         body.phase("collective");
         body.repeat(self.iterations, |body| {
             body.call(collective_call(self.kind, WORLD, self.root, self.bytes, None));
@@ -89,8 +90,8 @@ impl Generator for Repeated {
 pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Arc<dyn Script>> {
     use CollectiveKind as C;
     context.need_two_ranks()?;
-    let (ranks, root) = (context.ranks, values.u32("root"));
-    if root >= ranks {
+    let (ranks, root) = (context.ranks, CommRank::new(values.u32("root")));
+    if root.number() >= ranks {
         return Err(vec![Problem::new("root", format!("rank {root} does not exist: there are {ranks}"))]);
     }
     let (kind, rooted) = match values.text("operation").as_str() {
@@ -106,7 +107,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Arc<dyn Scri
         "exscan" => (C::Exscan, false),
         _ => (C::Allreduce, false),
     };
-    if root > 0 && !rooted {
+    if root.number() > 0 && !rooted {
         return Err(vec![Problem::new("root", format!("{} has no root", values.text("operation")))]);
     }
     let bytes = if kind == C::Barrier { 0 } else { values.int("vector") };
@@ -126,7 +127,10 @@ mod tests {
         for name in names {
             let script = made(&ABOUT, build, 5, &[("operation", Value::Text((*name).into()))]);
             run(script.as_ref());
-            assert_eq!(reductions(script.as_ref(), 4), if *name == "allreduce" { 10 } else { 0 });
+            assert_eq!(
+                reductions(script.as_ref(), RankId::new(4)),
+                if *name == "allreduce" { 10 } else { 0 }
+            );
         }
     }
 

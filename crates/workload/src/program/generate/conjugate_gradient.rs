@@ -10,6 +10,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
@@ -59,7 +60,7 @@ impl Generator for ConjugateGradient {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let vectors = self.compute / 5;
         body.repeat(self.iterations, |body| {
             body.phase("matrix times vector");
@@ -92,7 +93,7 @@ mod tests {
         let given = [("dims", Value::Ints(vec![4, 2])), ("compute_time", Value::Time(17))];
         let script = made(&ABOUT, build, 8, &given);
         assert_eq!(messages(script.as_ref()), 10 * 2 * (2 * 3 + 4));
-        assert_eq!(reductions(script.as_ref(), 3), 20);
-        assert_eq!(computed(script.as_ref(), 3), 170);
+        assert_eq!(reductions(script.as_ref(), RankId::new(3)), 20);
+        assert_eq!(computed(script.as_ref(), RankId::new(3)), 170);
     }
 }

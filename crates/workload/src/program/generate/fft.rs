@@ -10,6 +10,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -69,11 +70,11 @@ impl Generator for Fft {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let at = self.grid.coordinates(rank);
         body.phase("communicators");
         for (new, color) in [(ROW, at[1]), (COLUMN, at[0])] {
-            body.call(Call::CommSplit { comm: WORLD, color: Some(color), key: i64::from(rank), new });
+            body.call(Call::CommSplit { comm: WORLD, color: Some(color), key: rank.number().into(), new });
         }
         let each = self.compute / 6;
         let transposition = |comm, block, body: &mut Body| {
@@ -141,7 +142,7 @@ mod tests {
                 ("compute_time", Value::Time(1000)),
             ],
         );
-        let mut calls = script.open(5);
+        let mut calls = script.open(RankId::new(5));
         let mut blocks = Vec::new();
         while let Some((call, _)) = calls.next().unwrap() {
             if let Call::Collective(c) = call {
@@ -149,7 +150,7 @@ mod tests {
             }
         }
         assert_eq!(blocks, [(ROW, 256), (COLUMN, 512), (COLUMN, 512), (ROW, 256)]);
-        assert_eq!(computed(script.as_ref(), 0), 1000);
+        assert_eq!(computed(script.as_ref(), RankId::new(0)), 1000);
         run(script.as_ref());
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Dimension 0 is numbered fastest, as in the fabrics that are grids: rank = x0 + n0 (x1 + n1 (x2 + ..)).
 
-use super::{Body, envelope};
+use super::Body;
 use crate::{
-    program::mpi::{Call, PROC_NULL},
+    program::mpi::{Call, CommRank, Envelope, PROC_NULL, WORLD},
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     time::Ps,
 };
@@ -84,8 +85,8 @@ impl Grid {
     }
 
     /// Coordinates of a rank.
-    pub(crate) fn coordinates(&self, rank: u32) -> Vec<u32> {
-        let mut rest = rank;
+    pub(crate) fn coordinates(&self, rank: RankId) -> Vec<u32> {
+        let mut rest = rank.number();
         let coordinate = |&n: &u32| {
             let x = rest % n;
             rest /= n;
@@ -95,7 +96,7 @@ impl Grid {
     }
 
     /// The rank that lies at `offset` from this one; `None` beyond an edge, or if it is the rank itself.
-    pub(crate) fn neighbour(&self, rank: u32, offset: &[i64]) -> Option<u32> {
+    pub(crate) fn neighbour(&self, rank: RankId, offset: &[i64]) -> Option<RankId> {
         let (mut to, mut stride) = (0, 1);
         for ((x, &n), &by) in self.coordinates(rank).into_iter().zip(&self.dims).zip(offset) {
             let (x, n) = (i64::from(x) + by, i64::from(n));
@@ -105,7 +106,7 @@ impl Grid {
             to += x.rem_euclid(n) as u32 * stride;
             stride *= n as u32;
         }
-        (to != rank).then_some(to)
+        Some(RankId::new(to)).filter(|&to| to != rank)
     }
 
     /// The offset of `steps` along one dimension.
@@ -205,7 +206,7 @@ impl Halo {
 
     /// Writes the start of all transfers of a rank, receives first. Tags count from `tag`, requests from `request`; returns the first
     /// request that is not used.
-    pub(crate) fn start(&self, grid: &Grid, rank: u32, tag: u32, request: u32, body: &mut Body) -> u32 {
+    pub(crate) fn start(&self, grid: &Grid, rank: RankId, tag: u32, request: u32, body: &mut Body) -> u32 {
         let mut request = request;
         for (offset, _) in &self.faces {
             if let Some(peer) = grid.neighbour(rank, offset) {
@@ -224,15 +225,15 @@ impl Halo {
     }
 
     /// Writes one exchange of a rank, and the computation that belongs to it. Uses requests from 0.
-    pub(crate) fn write(&self, grid: &Grid, rank: u32, compute: Ps, body: &mut Body) {
+    pub(crate) fn write(&self, grid: &Grid, rank: RankId, compute: Ps, body: &mut Body) {
         if self.exchange == Exchange::SendRecv {
             for (tag, (offset, bytes)) in self.faces.iter().enumerate() {
                 let back = &self.faces[self.opposite(offset)].0;
-                let at = |o: &[i64]| grid.neighbour(rank, o).unwrap_or(PROC_NULL);
+                let at = |o: &[i64]| grid.neighbour(rank, o).map_or(PROC_NULL, CommRank::in_world);
                 let (to, from) = (at(offset), at(back));
                 if (to, from) != (PROC_NULL, PROC_NULL) {
-                    let tag = tag as u32;
-                    body.call(Call::SendRecv(envelope(to, tag, *bytes), envelope(from, tag, *bytes)));
+                    let end = |peer| Envelope { peer, tag: tag as u32, bytes: *bytes, comm: WORLD };
+                    body.call(Call::SendRecv(end(to), end(from)));
                 }
             }
             body.compute(compute);
@@ -272,11 +273,11 @@ mod tests {
     #[test]
     fn edges_end_or_wrap() {
         let mut grid = Grid { dims: vec![3, 2], periodic: false };
-        assert_eq!(grid.neighbour(2, &[1, 0]), None);
-        assert_eq!(grid.neighbour(2, &[-1, 1]), Some(4));
+        assert_eq!(grid.neighbour(RankId::new(2), &[1, 0]), None);
+        assert_eq!(grid.neighbour(RankId::new(2), &[-1, 1]), Some(RankId::new(4)));
         grid.periodic = true;
-        assert_eq!(grid.neighbour(2, &[1, 0]), Some(0));
-        assert_eq!(grid.neighbour(2, &[0, 2]), None, "it is the rank itself");
+        assert_eq!(grid.neighbour(RankId::new(2), &[1, 0]), Some(RankId::new(0)));
+        assert_eq!(grid.neighbour(RankId::new(2), &[0, 2]), None, "it is the rank itself");
         assert_eq!(grid.surroundings().len(), 8);
     }
 }

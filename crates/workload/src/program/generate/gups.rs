@@ -65,11 +65,11 @@ impl Script for Shared {
         self.0.ranks
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(Updates { program: Arc::clone(&self.0), rank, iteration: 0, step: 0 })
     }
 
-    fn describe(&self, _rank: u32, position: u32) -> String {
+    fn describe(&self, _rank: RankId, position: u32) -> String {
         format!("{}, iteration {position}", ABOUT.name)
     }
 
@@ -81,11 +81,11 @@ impl Script for Shared {
         true
     }
 
-    fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
+    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
         let program = &self.0;
-        let mut to: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut to: BTreeMap<RankId, u64> = BTreeMap::new();
         for round in 0..program.iterations * u64::from(program.window) {
-            *to.entry(program.cycles.partner(round, RankId::new(rank)).number()).or_default() += 1;
+            *to.entry(program.cycles.partner(round, rank)).or_default() += 1;
         }
         Some(to.into_iter().map(|(peer, messages)| Sent { peer, bytes: program.bytes, messages }).collect())
     }
@@ -94,7 +94,7 @@ impl Script for Shared {
 /// One rank's place: `step` counts receives, then sends, then the wait and the computation of an iteration.
 struct Updates {
     program: Arc<Gups>,
-    rank: u32,
+    rank: RankId,
     iteration: u64,
     step: u32,
 }
@@ -118,10 +118,10 @@ impl Calls for Updates {
         self.step += 1;
         let round = self.iteration * u64::from(window) + u64::from(step % window);
         let call = if step < window {
-            let from = program.cycles.origin(round, RankId::new(self.rank)).number();
+            let from = program.cycles.origin(round, self.rank);
             Call::Irecv(envelope(from, 0, program.bytes), step)
         } else if step < 2 * window {
-            let to = program.cycles.partner(round, RankId::new(self.rank)).number();
+            let to = program.cycles.partner(round, self.rank);
             Call::Isend(envelope(to, 0, program.bytes), Mode::Standard, step)
         } else {
             Call::Waitall(Arc::clone(&program.requests))
@@ -159,7 +159,7 @@ mod tests {
             let given = [("window", Value::Int(7)), ("compute_time", Value::Time(3))];
             let script = made(&ABOUT, build, ranks, &given);
             assert_eq!(messages(script.as_ref()), 70 * u64::from(ranks));
-            assert_eq!(computed(script.as_ref(), 1), 30);
+            assert_eq!(computed(script.as_ref(), RankId::new(1)), 30);
             run(script.as_ref());
         }
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn all_others_are_equally_likely() {
         let script = made(&ABOUT, build, 16, &[("window", Value::Int(1500))]);
-        let counts: Vec<u64> = script.sent(3).unwrap().iter().map(|s| s.messages).collect();
+        let counts: Vec<u64> = script.sent(RankId::new(3)).unwrap().iter().map(|s| s.messages).collect();
         assert_eq!(counts.len(), 15);
         assert!(chi_square(&counts, &[1.0; 15]) < 36.1, "{counts:?}");
     }

@@ -10,6 +10,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -73,7 +74,7 @@ pub(crate) fn part(whole: u64, parts: u32, index: u32) -> u64 {
 
 impl Jacobi {
     /// Faces of a rank's block. Neighbours across a face agree on its extent, since they share the other coordinates.
-    fn halo(&self, rank: u32) -> Halo {
+    fn halo(&self, rank: RankId) -> Halo {
         let at = self.grid.coordinates(rank);
         let extent = |d: usize| part(self.points[d], self.grid.dims[d], at[d]);
         let face = |d: usize| (0..3).filter(|&e| e != d).map(extent).product::<u64>() * self.point_bytes;
@@ -91,7 +92,7 @@ impl Generator for Jacobi {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let halo = self.halo(rank);
         let every = if self.residual_every == 0 { u64::MAX } else { self.residual_every };
         let mut rounds = |times: u64, length: u64, reduce: bool| {
@@ -151,7 +152,7 @@ mod tests {
             ],
         );
         assert_eq!(sizes(script.as_ref()), [(7 * 5 * 8, 7 * 4)].into());
-        assert_eq!(reductions(script.as_ref(), 1), 2);
+        assert_eq!(reductions(script.as_ref(), RankId::new(1)), 2);
         let script = made(
             &ABOUT,
             build,

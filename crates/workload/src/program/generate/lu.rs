@@ -15,6 +15,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Problem, Values},
     registry::About,
     time::Ps,
@@ -65,10 +66,10 @@ struct Lu {
 struct Place {
     row: u32,
     column: u32,
-    north: Option<u32>,
-    south: Option<u32>,
-    west: Option<u32>,
-    east: Option<u32>,
+    north: Option<RankId>,
+    south: Option<RankId>,
+    west: Option<RankId>,
+    east: Option<RankId>,
     /// Points of the rank along x (rows) and y (columns).
     x: u64,
     y: u64,
@@ -78,8 +79,9 @@ struct Place {
 }
 
 impl Lu {
-    fn place(&self, rank: u32) -> Place {
-        let (row, column) = (rank % self.rows, rank / self.rows);
+    fn place(&self, rank: RankId) -> Place {
+        let n = rank.number();
+        let (row, column) = (n % self.rows, n / self.rows);
         let extent = |at: u32, of: u32| {
             let points = part(self.points, of, at);
             (points, points - u64::from(at == 0) - u64::from(at + 1 == of))
@@ -88,10 +90,10 @@ impl Lu {
         Place {
             row,
             column,
-            north: (row > 0).then(|| rank - 1),
-            south: (row + 1 < self.rows).then(|| rank + 1),
-            west: (column > 0).then(|| rank - self.rows),
-            east: (column + 1 < self.columns).then(|| rank + self.rows),
+            north: (row > 0).then(|| RankId::new(n - 1)),
+            south: (row + 1 < self.rows).then(|| RankId::new(n + 1)),
+            west: (column > 0).then(|| RankId::new(n - self.rows)),
+            east: (column + 1 < self.columns).then(|| RankId::new(n + self.rows)),
             x,
             y,
             inner_x,
@@ -175,7 +177,7 @@ impl Lu {
 }
 
 /// Receives from one side and sends to the other.
-fn pass(from: Option<u32>, to: Option<u32>, tag: u32, bytes: u64, body: &mut Body) {
+fn pass(from: Option<RankId>, to: Option<RankId>, tag: u32, bytes: u64, body: &mut Body) {
     if let Some(from) = from {
         body.irecv(from, tag, bytes, 0);
     }
@@ -196,7 +198,7 @@ impl Generator for Lu {
         self.rows * self.columns
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let p = self.place(rank);
         if self.reductions {
             body.phase("parameters");
@@ -273,9 +275,9 @@ mod tests {
     /// Of an odd power of two the rows are the longer side.
     #[test]
     fn rows_are_at_least_as_many_as_columns() {
-        let sent = lu("S", 2).sent(0).unwrap();
-        assert!(sent.iter().all(|s| s.peer == 1));
-        assert!(lu("A", 8).sent(0).unwrap().iter().any(|s| s.peer == 4));
+        let sent = lu("S", 2).sent(RankId::new(0)).unwrap();
+        assert!(sent.iter().all(|s| s.peer == RankId::new(1)));
+        assert!(lu("A", 8).sent(RankId::new(0)).unwrap().iter().any(|s| s.peer == RankId::new(4)));
     }
 
     #[test]
@@ -287,7 +289,7 @@ mod tests {
                 4,
                 &[("class", Value::Text("S".into())), ("total_compute", Value::Time(total))],
             );
-            assert_eq!(computed(script.as_ref(), 3), total);
+            assert_eq!(computed(script.as_ref(), RankId::new(3)), total);
         }
     }
 

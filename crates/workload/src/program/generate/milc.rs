@@ -11,6 +11,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -70,7 +71,7 @@ struct Milc {
 
 impl Milc {
     /// A halo with a number of bytes for the sites of each dimension's face.
-    fn halo(&self, rank: u32, bytes: impl Fn(u64) -> u64) -> Halo {
+    fn halo(&self, rank: RankId, bytes: impl Fn(u64) -> u64) -> Halo {
         let at = self.grid.coordinates(rank);
         let extent = |d: usize| part(self.points[d], self.grid.dims[d], at[d]);
         let sites = |d: usize| (0..4).filter(|&e| e != d).map(extent).product::<u64>();
@@ -89,7 +90,7 @@ impl Generator for Milc {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let near = self.halo(rank, |sites| VECTOR * sites.div_ceil(2));
         let third = self.halo(rank, |sites| VECTOR * (REACH * sites).div_ceil(2));
         let links = self.halo(rank, |sites| MATRIX * sites);
@@ -160,8 +161,8 @@ mod tests {
         let expected =
             [(48 * 32, operators * directed), (48 * 96, operators * directed), (144 * 64, 3 * directed)];
         assert_eq!(sizes(script.as_ref()), expected.into());
-        assert_eq!(reductions(script.as_ref(), 0), 2 * 5 * 3);
-        assert_eq!(computed(script.as_ref(), 1), 3 * 1009);
+        assert_eq!(reductions(script.as_ref(), RankId::new(0)), 2 * 5 * 3);
+        assert_eq!(computed(script.as_ref(), RankId::new(1)), 3 * 1009);
         run(script.as_ref());
     }
 

@@ -26,12 +26,12 @@ pub(crate) mod testing;
 use super::{
     Damage, lower,
     mpi::{
-        Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, Script, Sent,
-        WORLD,
+        Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL, Request, Script,
+        Sent, WORLD,
     },
 };
 use crate::work::{JobContext, Work};
-use base::param::Built;
+use base::{index::RankId, param::Built};
 use base::{
     param::{Problem, Values},
     time::Ps,
@@ -57,7 +57,7 @@ pub trait Generator: Send + Sync {
     fn ranks(&self) -> u32;
 
     /// Writes what a rank does.
-    fn write(&self, rank: u32, body: &mut Body);
+    fn write(&self, rank: RankId, body: &mut Body);
 
     /// True if ranks make communicators.
     fn makes_communicators(&self) -> bool {
@@ -122,22 +122,22 @@ impl Body {
     }
 
     /// Adds a blocking send.
-    pub fn send(&mut self, peer: u32, tag: u32, bytes: u64) {
+    pub fn send(&mut self, peer: RankId, tag: u32, bytes: u64) {
         self.call(Call::Send(envelope(peer, tag, bytes), Mode::Standard));
     }
 
     /// Adds a blocking receive.
-    pub fn recv(&mut self, peer: u32, tag: u32, bytes: u64) {
+    pub fn recv(&mut self, peer: RankId, tag: u32, bytes: u64) {
         self.call(Call::Recv(envelope(peer, tag, bytes)));
     }
 
     /// Adds a non-blocking send.
-    pub fn isend(&mut self, peer: u32, tag: u32, bytes: u64, request: Request) {
+    pub fn isend(&mut self, peer: RankId, tag: u32, bytes: u64, request: Request) {
         self.call(Call::Isend(envelope(peer, tag, bytes), Mode::Standard, request));
     }
 
     /// Adds a non-blocking receive.
-    pub fn irecv(&mut self, peer: u32, tag: u32, bytes: u64, request: Request) {
+    pub fn irecv(&mut self, peer: RankId, tag: u32, bytes: u64, request: Request) {
         self.call(Call::Irecv(envelope(peer, tag, bytes), request));
     }
 
@@ -150,7 +150,7 @@ impl Body {
 
     /// Adds a blocking collective.
     pub fn collective(&mut self, kind: CollectiveKind, comm: Comm, bytes: u64) {
-        self.call(collective_call(kind, comm, 0, bytes, None));
+        self.call(collective_call(kind, comm, CommRank::new(0), bytes, None));
     }
 
     /// Adds a reduction to all ranks.
@@ -160,7 +160,7 @@ impl Body {
 
     /// What the point-to-point calls send, by peer and size.
     fn sent(&self) -> Vec<Sent> {
-        let mut totals: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        let mut totals: BTreeMap<(RankId, u64), u64> = BTreeMap::new();
         // Ends of the repeated stretches around the item, with the number of times that the item is done in all.
         let mut around: Vec<(usize, u64)> = Vec::new();
         for (at, item) in self.items.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Body {
                 Item::Repeat { times: inner, length } => around.push((at + 1 + length, times * inner)),
                 Item::Call(
                     Call::Send(e, _) | Call::Isend(e, _, _) | Call::SendInit(e, _, _) | Call::SendRecv(e, _),
-                ) if e.peer != PROC_NULL => *totals.entry((e.peer, e.bytes)).or_default() += times,
+                ) if e.peer != PROC_NULL => *totals.entry((e.peer.of_world(), e.bytes)).or_default() += times,
                 Item::Call(_) => {}
             }
         }
@@ -186,14 +186,14 @@ impl Body {
     }
 }
 
-fn envelope(peer: u32, tag: u32, bytes: u64) -> Envelope {
-    Envelope { peer, tag, bytes, comm: WORLD }
+fn envelope(peer: RankId, tag: u32, bytes: u64) -> Envelope {
+    Envelope { peer: CommRank::in_world(peer), tag, bytes, comm: WORLD }
 }
 
 fn collective_call(
     kind: CollectiveKind,
     comm: Comm,
-    root: u32,
+    root: CommRank,
     bytes: u64,
     request: Option<Request>,
 ) -> Call {
@@ -218,7 +218,7 @@ pub(crate) fn script(generator: impl Generator + 'static) -> Arc<dyn Script> {
 }
 
 impl<G: Generator> Generated<G> {
-    fn body(&self, rank: u32) -> Body {
+    fn body(&self, rank: RankId) -> Body {
         let mut body = Body::default();
         self.0.write(rank, &mut body);
         body
@@ -230,13 +230,13 @@ impl<G: Generator> Script for Generated<G> {
         self.0.ranks()
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
         let items = self.body(rank).items.into_boxed_slice();
         let all = Frame { first: 0, end: items.len(), left: 1 };
         Box::new(Walk { items, at: 0, frames: vec![all] })
     }
 
-    fn describe(&self, rank: u32, position: u32) -> String {
+    fn describe(&self, rank: RankId, position: u32) -> String {
         format!("{}, {}", self.0.name(), self.body(rank).phase_at(position as usize))
     }
 
@@ -248,7 +248,7 @@ impl<G: Generator> Script for Generated<G> {
         self.0.chained()
     }
 
-    fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
+    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
         Some(self.body(rank).sent())
     }
 }
@@ -383,7 +383,7 @@ mod tests {
                 let script = small(entry, ranks);
                 assert_eq!(script.ranks(), ranks, "{}", entry.about.name);
                 run(script.as_ref());
-                assert!(script.describe(1, 1).starts_with(entry.about.name));
+                assert!(script.describe(RankId::new(1), 1).starts_with(entry.about.name));
             }
         }
     }
@@ -424,11 +424,11 @@ mod tests {
         body.repeat(2, |body| {
             body.compute(1);
             body.repeat(0, |body| body.compute(100));
-            body.repeat(3, |body| body.send(1, 0, 8));
+            body.repeat(3, |body| body.send(RankId::new(1), 0, 8));
         });
         body.repeat(5, |_| {});
         body.compute(10);
-        assert_eq!(body.sent(), [Sent { peer: 1, bytes: 8, messages: 6 }]);
+        assert_eq!(body.sent(), [Sent { peer: RankId::new(1), bytes: 8, messages: 6 }]);
         let items = body.items.into_boxed_slice();
         let all = Frame { first: 0, end: items.len(), left: 1 };
         let mut walk = Walk { items, at: 0, frames: vec![all] };

@@ -6,6 +6,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -87,20 +88,20 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    fn pass(&self, previous: Option<u32>, next: Option<u32>, warmup: u64, body: &mut Body) {
+    fn pass(&self, previous: Option<RankId>, next: Option<RankId>, warmup: u64, body: &mut Body) {
         let bytes = self.activation;
-        let recv = |from: Option<u32>, tag, body: &mut Body| {
+        let recv = |from: Option<RankId>, tag, body: &mut Body| {
             if let Some(from) = from {
                 body.recv(from, tag, bytes);
             }
         };
-        let send = |to: Option<u32>, tag, body: &mut Body| {
+        let send = |to: Option<RankId>, tag, body: &mut Body| {
             if let Some(to) = to {
                 body.send(to, tag, bytes);
             }
         };
         // Sends with one tag and receives with the other, from the same neighbour.
-        let exchange = |with: Option<u32>, out, into, body: &mut Body| {
+        let exchange = |with: Option<RankId>, out, into, body: &mut Body| {
             if let Some(peer) = with {
                 body.call(Call::SendRecv(envelope(peer, out, bytes), envelope(peer, into, bytes)));
             }
@@ -145,17 +146,17 @@ impl Generator for Pipeline {
         self.stages * self.replicas
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
-        let stage = rank / self.replicas;
-        let previous = (stage > 0).then(|| rank - self.replicas);
-        let next = (stage + 1 < self.stages).then(|| rank + self.replicas);
+    fn write(&self, rank: RankId, body: &mut Body) {
+        let stage = rank.number() / self.replicas;
+        let previous = (stage > 0).then(|| RankId::new(rank.number() - self.replicas));
+        let next = (stage + 1 < self.stages).then(|| rank.plus(self.replicas));
         let warmup = u64::from(self.stages - 1 - stage).min(self.micro_batches);
         if self.makes_communicators() {
             body.phase("communicators");
             body.call(Call::CommSplit {
                 comm: WORLD,
                 color: Some(stage),
-                key: i64::from(rank),
+                key: rank.number().into(),
                 new: REPLICAS,
             });
         }
@@ -224,7 +225,7 @@ mod tests {
             );
             let replicas = u64::from(ranks) / stages;
             assert_eq!(messages(script.as_ref()), 3 * 2 * batches * (stages - 1) * replicas);
-            assert!((0..ranks).all(|rank| computed(script.as_ref(), rank) == 3 * 30 * batches));
+            assert!((0..ranks).all(|rank| computed(script.as_ref(), RankId::new(rank)) == 3 * 30 * batches));
             run(script.as_ref());
         }
     }

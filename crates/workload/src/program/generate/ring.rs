@@ -10,6 +10,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
@@ -58,10 +59,10 @@ impl Generator for Ring {
         self.ranks
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
-        let n = self.ranks;
-        let (next, previous) =
-            (if rank + 1 == n { 0 } else { rank + 1 }, (if rank == 0 { n } else { rank }) - 1);
+    fn write(&self, rank: RankId, body: &mut Body) {
+        let (n, rank) = (self.ranks, rank.number());
+        let next = RankId::new(if rank + 1 == n { 0 } else { rank + 1 });
+        let previous = RankId::new((if rank == 0 { n } else { rank }) - 1);
         body.phase("ring");
         body.repeat(self.iterations, |body| {
             if !self.token {

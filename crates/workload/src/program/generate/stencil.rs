@@ -10,6 +10,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
@@ -71,7 +72,7 @@ impl Generator for Stencil {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         body.phase("halo exchange");
         body.repeat(self.iterations, |body| self.halo.write(&self.grid, rank, self.compute, body));
     }

@@ -11,6 +11,7 @@ use crate::{
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -95,7 +96,7 @@ impl Sweep {
     }
 
     /// Two octants from the corner that lies opposite to `toward`.
-    fn octants(&self, rank: u32, toward: [i64; 2], body: &mut Body) {
+    fn octants(&self, rank: RankId, toward: [i64; 2], body: &mut Body) {
         let at = self.grid.coordinates(rank);
         let extent = |d: usize| part(self.points[d], self.grid.dims[d], at[d]);
         let near = |d: usize, steps: i64| self.grid.neighbour(rank, &self.grid.along(d, steps));
@@ -140,7 +141,7 @@ impl Generator for Sweep {
         self.grid.ranks()
     }
 
-    fn write(&self, rank: u32, body: &mut Body) {
+    fn write(&self, rank: RankId, body: &mut Body) {
         let corners = [
             ("sweep from low x, low y", [1, 1]),
             ("sweep from low x, high y", [1, -1]),
@@ -213,7 +214,7 @@ mod tests {
             (8 * 3 * 2 * 4, along_y * 2),
         ];
         assert_eq!(sizes(script.as_ref()), expected.into());
-        assert_eq!(computed(script.as_ref(), 4), 100_007);
+        assert_eq!(computed(script.as_ref(), RankId::new(4)), 100_007);
         run(script.as_ref());
     }
 }

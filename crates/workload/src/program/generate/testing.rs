@@ -7,6 +7,7 @@ use crate::{
     work::JobContext,
 };
 use base::{
+    index::RankId,
     param::{Kind, Value, Values},
     registry::About,
     time::Ps,
@@ -57,8 +58,9 @@ pub(crate) fn made(about: &About, build: Build, ranks: u32, given: &[(&str, Valu
 }
 
 /// What all ranks send, in closed form.
-pub(crate) fn sent(script: &dyn Script) -> impl Iterator<Item = (u32, Sent)> {
-    (0..script.ranks()).flat_map(|rank| script.sent(rank).unwrap().into_iter().map(move |s| (rank, s)))
+pub(crate) fn sent(script: &dyn Script) -> impl Iterator<Item = (RankId, Sent)> {
+    RankId::first(script.ranks())
+        .flat_map(|rank| script.sent(rank).unwrap().into_iter().map(move |s| (rank, s)))
 }
 
 /// Number of point-to-point messages.
@@ -86,21 +88,21 @@ pub(crate) fn hops(script: &dyn Script, dims: &[u32], wraps: bool, nodes: &[u32]
         }
         u64::from(sum)
     };
-    sent(script).map(|(from, s)| s.messages * distance(nodes[from as usize], nodes[s.peer as usize])).sum()
+    sent(script).map(|(from, s)| s.messages * distance(nodes[from.index()], nodes[s.peer.index()])).sum()
 }
 
-fn calls(script: &dyn Script, rank: u32) -> impl Iterator<Item = Call> {
+fn calls(script: &dyn Script, rank: RankId) -> impl Iterator<Item = Call> {
     let mut calls = script.open(rank);
     std::iter::from_fn(move || calls.next().unwrap().map(|(call, _)| call))
 }
 
 /// Time that a rank computes.
-pub(crate) fn computed(script: &dyn Script, rank: u32) -> Ps {
+pub(crate) fn computed(script: &dyn Script, rank: RankId) -> Ps {
     calls(script, rank).map(|c| if let Call::Compute(t) = c { t } else { 0 }).sum()
 }
 
 /// All-reduces that a rank takes part in.
-pub(crate) fn reductions(script: &dyn Script, rank: u32) -> usize {
+pub(crate) fn reductions(script: &dyn Script, rank: RankId) -> usize {
     let reduces = |c: &Call| matches!(c, Call::Collective(c) if c.kind == CollectiveKind::Allreduce);
     calls(script, rank).filter(reduces).count()
 }
@@ -110,15 +112,16 @@ pub(crate) fn reductions(script: &dyn Script, rank: u32) -> usize {
 pub(crate) fn run(script: &dyn Script) {
     let ranks = script.ranks();
     let beside = |c: &Call| matches!(c, Call::Collective(c) if c.request.is_some());
-    let chained = (0..ranks).all(|rank| !calls(script, rank).any(|c| beside(&c)));
+    let chained = RankId::first(ranks).all(|rank| !calls(script, rank).any(|c| beside(&c)));
     assert!(chained || !script.chained(), "a collective runs beside other things");
     let mut world = World::default();
-    world.groups.push((0..ranks).collect());
-    let mut processes: Vec<Process> = (0..ranks).map(|rank| Process::new(script.open(rank))).collect();
+    world.groups.push(RankId::first(ranks).collect());
+    let mut processes: Vec<Process> =
+        RankId::first(ranks).map(|rank| Process::new(script.open(rank))).collect();
     loop {
         let mut moved = false;
-        for rank in 0..ranks {
-            moved |= processes[rank as usize].advance(rank, &mut world);
+        for rank in RankId::first(ranks) {
+            moved |= processes[rank.index()].advance(rank, &mut world);
         }
         if !moved {
             break;
@@ -128,7 +131,7 @@ pub(crate) fn run(script: &dyn Script) {
         assert!(process.ended, "rank {rank} waits for {:?}", process.blocked);
         assert!(process.requests.is_empty(), "rank {rank} does not wait for {:?}", process.requests);
     }
-    let mut totals: BTreeMap<(u32, Sent), u64> = BTreeMap::new();
+    let mut totals: BTreeMap<(RankId, Sent), u64> = BTreeMap::new();
     for (&(from, peer, tag), (sends, receives)) in &world.channels {
         assert_eq!(sends, receives, "from {from} to {peer}, tag {tag}");
         for &bytes in sends {
@@ -141,9 +144,9 @@ pub(crate) fn run(script: &dyn Script) {
 }
 
 /// Source, destination and tag.
-type Channel = (u32, u32, u32);
+type Channel = (RankId, RankId, u32);
 /// Colours by rank.
-type Callers = BTreeMap<u32, Option<u32>>;
+type Callers = BTreeMap<RankId, Option<u32>>;
 
 /// What ranks have done to each other.
 #[derive(Default)]
@@ -151,7 +154,7 @@ struct World {
     /// Sizes of sends and of receives by (from, to, tag), in order.
     channels: BTreeMap<Channel, (Vec<u64>, Vec<u64>)>,
     /// Members of each communicator.
-    groups: Vec<Vec<u32>>,
+    groups: Vec<Vec<RankId>>,
     /// Made by the n-th collective of a group, by colour: the new group's number.
     splits: BTreeMap<(usize, usize, u32), usize>,
     /// By (group, n): how it was called, and by whom with which colour.
@@ -200,7 +203,7 @@ impl Process {
     }
 
     /// Goes on until it must wait; false if it could do nothing.
-    fn advance(&mut self, rank: u32, world: &mut World) -> bool {
+    fn advance(&mut self, rank: RankId, world: &mut World) -> bool {
         let mut moved = false;
         while !self.ended && self.blocked.iter().all(|&p| world.done(p)) {
             self.blocked.clear();
@@ -227,24 +230,26 @@ impl Process {
         assert!(self.requests.insert(request, pending).is_none(), "request {request} is in use");
     }
 
-    fn make(&mut self, rank: u32, call: Call, world: &mut World) {
+    fn make(&mut self, rank: RankId, call: Call, world: &mut World) {
         let send = |e: Envelope, world: &mut World| {
-            assert!(e.comm == WORLD && e.peer != rank, "rank {rank} sends {e:?}");
+            assert!(e.comm == WORLD && e.peer.of_world() != rank, "rank {rank} sends {e:?}");
             if e.peer == PROC_NULL {
                 return Pending::Nothing;
             }
-            let sends = &mut world.channels.entry((rank, e.peer, e.tag)).or_default().0;
+            let to = e.peer.of_world();
+            let sends = &mut world.channels.entry((rank, to, e.tag)).or_default().0;
             sends.push(e.bytes);
-            Pending::Sent((rank, e.peer, e.tag), sends.len() - 1)
+            Pending::Sent((rank, to, e.tag), sends.len() - 1)
         };
         let receive = |e: Envelope, world: &mut World| {
-            assert!(e.comm == WORLD && e.peer != rank, "rank {rank} receives {e:?}");
+            assert!(e.comm == WORLD && e.peer.of_world() != rank, "rank {rank} receives {e:?}");
             if e.peer == PROC_NULL {
                 return Pending::Nothing;
             }
-            let receives = &mut world.channels.entry((e.peer, rank, e.tag)).or_default().1;
+            let from = e.peer.of_world();
+            let receives = &mut world.channels.entry((from, rank, e.tag)).or_default().1;
             receives.push(e.bytes);
-            Pending::Received((e.peer, rank, e.tag), receives.len() - 1)
+            Pending::Received((from, rank, e.tag), receives.len() - 1)
         };
         match call {
             Call::Compute(_) => {}
@@ -281,7 +286,7 @@ impl Process {
 
     fn collective(
         &mut self,
-        rank: u32,
+        rank: RankId,
         comm: Comm,
         how: String,
         color: Option<u32>,

@@ -2,10 +2,11 @@
 
 use super::{Body, Generator, collective_call, grid::ITERATIONS, script};
 use crate::{
-    program::mpi::{CollectiveKind, Script, WORLD},
+    program::mpi::{CollectiveKind, CommRank, Script, WORLD},
     work::{Built, JobContext},
 };
 use base::{
+    index::RankId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -79,7 +80,7 @@ impl Generator for Training {
         !self.overlap
     }
 
-    fn write(&self, _rank: u32, body: &mut Body) {
+    fn write(&self, _rank: RankId, body: &mut Body) {
         let buckets = self.gradients.div_ceil(self.bucket);
         body.repeat(self.iterations, |body| {
             body.phase("forward");
@@ -89,7 +90,13 @@ impl Generator for Training {
                 body.compute(self.backward / buckets + if k == 0 { self.backward % buckets } else { 0 });
                 let bytes = self.bucket.min(self.gradients - k * self.bucket);
                 let request = self.overlap.then_some(k as u32);
-                body.call(collective_call(CollectiveKind::Allreduce, WORLD, 0, bytes, request));
+                body.call(collective_call(
+                    CollectiveKind::Allreduce,
+                    WORLD,
+                    CommRank::new(0),
+                    bytes,
+                    request,
+                ));
             }
             if self.overlap {
                 body.phase("wait for the gradients");
@@ -144,7 +151,7 @@ mod tests {
                     ("iterations", Value::Int(2)),
                 ],
             );
-            let mut calls = script.open(1);
+            let mut calls = script.open(RankId::new(1));
             let mut sizes = Vec::new();
             while let Some((call, _)) = calls.next().unwrap() {
                 if let Call::Collective(c) = call {
@@ -153,7 +160,7 @@ mod tests {
                 }
             }
             assert_eq!(sizes, [300, 300, 300, 100, 300, 300, 300, 100]);
-            assert_eq!(computed(script.as_ref(), 1), 302);
+            assert_eq!(computed(script.as_ref(), RankId::new(1)), 302);
             run(script.as_ref());
         }
     }

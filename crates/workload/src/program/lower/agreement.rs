@@ -4,8 +4,8 @@
 //! whose numbers differ have called different collectives: two of them are read once more to say where they part ([`super::mismatch`]). What a call sends by
 //! rank, and blocks of neighbours, may differ and are not compared.
 
-use crate::program::mpi::{Collective, CollectiveKind};
-use base::hash::mix64;
+use crate::program::mpi::{Collective, CollectiveKind, CommRank};
+use base::{hash::mix64, index::RankId};
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
@@ -17,7 +17,7 @@ use std::{
 pub(super) struct Agreed {
     /// Which one; `None` for a call that makes a communicator.
     kind: Option<CollectiveKind>,
-    root: u32,
+    root: CommRank,
     bytes: u64,
     /// Where it is called, which ranks need not agree on.
     pub(super) position: u32,
@@ -53,12 +53,12 @@ impl fmt::Display for Agreed {
 #[derive(Debug, Default)]
 pub(super) struct Agreement {
     /// By communicator: the least rank of all that called the same. One entry each where ranks agree.
-    called: Mutex<BTreeMap<u32, BTreeMap<u64, u32>>>,
+    called: Mutex<BTreeMap<u32, BTreeMap<u64, RankId>>>,
 }
 
 impl Agreement {
     /// A rank has called this on a communicator, in all.
-    pub(super) fn called(&self, comm: u32, rank: u32, calls: u64) {
+    pub(super) fn called(&self, comm: u32, rank: RankId, calls: u64) {
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         let least = called.entry(comm).or_default().entry(calls).or_insert(rank);
         *least = rank.min(*least);
@@ -67,7 +67,7 @@ impl Agreement {
     /// All that was called, three words each: for a process that read other ranks.
     pub(super) fn noted(&self) -> Vec<u64> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = |(&comm, groups): (&u32, &BTreeMap<u64, u32>)| {
+        let words = |(&comm, groups): (&u32, &BTreeMap<u64, RankId>)| {
             groups
                 .iter()
                 .flat_map(move |(&calls, &rank)| [comm.into(), calls, rank.into()])
@@ -79,15 +79,15 @@ impl Agreement {
     /// Adds what [`Self::noted`] gave, here or elsewhere.
     pub(super) fn note(&self, words: &[u64]) {
         for three in words.chunks_exact(3) {
-            self.called(three[0] as u32, three[2] as u32, three[1]);
+            self.called(three[0] as u32, RankId::new(three[2] as u32), three[1]);
         }
     }
 
     /// Two ranks that do not agree, with their communicator, if there are such.
-    pub(super) fn parted(&self) -> Option<(u32, [u32; 2])> {
+    pub(super) fn parted(&self) -> Option<(u32, [RankId; 2])> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         let (&comm, groups) = called.iter().find(|(_, groups)| groups.len() > 1)?;
-        let mut least: Vec<u32> = groups.values().copied().collect();
+        let mut least: Vec<RankId> = groups.values().copied().collect();
         least.sort_unstable();
         Some((comm, [least[0], least[1]]))
     }

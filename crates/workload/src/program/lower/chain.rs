@@ -3,7 +3,7 @@
 use crate::program::{
     After, Batch, Edge, Kind, Op,
     collective::{How, Piece, Sink, Task},
-    mpi::Mode,
+    mpi::{CommRank, Mode},
 };
 use base::index::RankId;
 
@@ -71,8 +71,8 @@ pub(super) fn blank(kind: Kind, origin: u32) -> Op {
 /// Appends a round of a collective to a chain.
 pub(super) struct Round<'a> {
     pub(super) task: &'a Task,
-    /// World ranks of the communicator; `None` if they are the same.
-    pub(super) members: Option<&'a [u32]>,
+    /// Ranks of the job in the communicator; `None` if they have the same numbers.
+    pub(super) members: Option<&'a [RankId]>,
     /// Context, tag, origin and collective of its transfers.
     pub(super) pattern: Op,
     pub(super) chain: &'a mut Chain,
@@ -88,7 +88,8 @@ pub(super) struct Round<'a> {
 
 impl Round<'_> {
     fn post(&mut self, kind: Kind, peer: u32, amount: u64) {
-        let peer = RankId::new(self.members.map_or(peer, |m| m[peer as usize]));
+        let peer = CommRank::new(peer);
+        let peer = self.members.map_or(peer.of_world(), |m| m[peer.index()]);
         let op = Op { kind, peer, amount, ..self.pattern };
         self.posted.push(self.chain.emit(self.next, self.batch, op, After::Start));
     }

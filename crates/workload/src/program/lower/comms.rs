@@ -5,27 +5,28 @@
 
 use crate::program::{
     Damage,
-    mpi::{Call, Comm, Script, WORLD},
+    mpi::{Call, Comm, CommRank, Script, WORLD},
 };
+use base::index::{Column, RankId};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Communicators of a job and where each rank gets them.
 #[derive(Debug)]
 pub(super) struct Communicators {
-    /// World ranks of each, `None` for those of the world in its order.
-    members: Vec<Option<Arc<[u32]>>>,
+    /// Ranks of the job in each, `None` for those of the world in its order.
+    members: Vec<Option<Arc<[RankId]>>>,
     /// By rank and call that makes one: number and own rank in it, unless the rank is not in it.
-    made: Vec<Vec<Option<(u32, u32)>>>,
+    made: Column<RankId, Vec<Option<(u32, CommRank)>>>,
 }
 
 impl Communicators {
     /// What a rank's n-th call got; the outer `None` if the calls were not read.
-    pub(super) fn made(&self, rank: u32, n: usize) -> Option<Option<(u32, u32)>> {
-        self.made.get(rank as usize)?.get(n).copied()
+    pub(super) fn made(&self, rank: RankId, n: usize) -> Option<Option<(u32, CommRank)>> {
+        self.made.get(rank)?.get(n).copied()
     }
 
-    /// World ranks, `None` if they are the same.
-    pub(super) fn members(&self, id: u32) -> Option<Arc<[u32]>> {
+    /// Ranks of the job, `None` if they have the same numbers.
+    pub(super) fn members(&self, id: u32) -> Option<Arc<[RankId]>> {
         self.members[id as usize].clone()
     }
 }
@@ -35,29 +36,32 @@ impl Communicators {
 /// # Errors
 /// If the source is damaged, or ranks do not agree.
 pub(super) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
-    let mut comms = Communicators { members: vec![None], made: Vec::new() };
+    let mut comms = Communicators { members: vec![None], made: Column::default() };
     if !script.makes_communicators() {
         return Ok(comms);
     }
     let ranks = script.ranks();
-    comms.made.resize(ranks as usize, Vec::new());
-    let mut walk = Walk { script, at: Vec::new(), waiting: vec![Vec::new()], comms };
-    for rank in 0..ranks {
-        let known = BTreeMap::from([(WORLD, (0, rank))]);
+    comms.made = Column::filled(ranks as usize, Vec::new());
+    let mut walk = Walk { script, at: Column::default(), waiting: vec![Vec::new()], comms };
+    for rank in RankId::first(ranks) {
+        let known = BTreeMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
         walk.at.push(Rank { calls: makers(script, rank)?, next: 0, known });
     }
-    let mut ready: Vec<u32> = (0..ranks).rev().collect();
+    let mut ready: Vec<RankId> = RankId::first(ranks).rev().collect();
     while let Some(rank) = ready.pop() {
         walk.advance(rank, &mut ready)?;
     }
     walk.finish()
 }
 
+/// Who calls: own rank in the communicator, and in the job.
+type Caller = (CommRank, RankId);
+
 struct Walk<'a> {
     script: &'a dyn Script,
-    at: Vec<Rank>,
-    /// By communicator: own rank in it and world rank of those that have reached a call on it.
-    waiting: Vec<Vec<(u32, u32)>>,
+    at: Column<RankId, Rank>,
+    /// By communicator: own rank in it and rank of the job of those that have reached a call on it.
+    waiting: Vec<Vec<Caller>>,
     comms: Communicators,
 }
 
@@ -65,7 +69,7 @@ struct Rank {
     calls: Vec<(Maker, u32)>,
     next: usize,
     /// Number and own rank in each communicator by handle.
-    known: BTreeMap<Comm, (u32, u32)>,
+    known: BTreeMap<Comm, (u32, CommRank)>,
 }
 
 enum Maker {
@@ -77,11 +81,11 @@ enum Maker {
 enum What {
     Dup,
     Split(Option<u32>, i64),
-    Create(Arc<[u32]>),
+    Create(Arc<[CommRank]>),
 }
 
 /// The calls of a rank that matter here, with their positions.
-fn makers(script: &dyn Script, rank: u32) -> Result<Vec<(Maker, u32)>, Damage> {
+fn makers(script: &dyn Script, rank: RankId) -> Result<Vec<(Maker, u32)>, Damage> {
     let (mut calls, mut found) = (script.open(rank), Vec::new());
     while let Some((call, position)) = calls.next()? {
         let maker = match call {
@@ -97,15 +101,15 @@ fn makers(script: &dyn Script, rank: u32) -> Result<Vec<(Maker, u32)>, Damage> {
 }
 
 impl Walk<'_> {
-    fn damage(&self, rank: u32, message: &str) -> Damage {
-        let at = &self.at[rank as usize];
+    fn damage(&self, rank: RankId, message: &str) -> Damage {
+        let at = &self.at[rank];
         let position = at.calls.get(at.next).map_or(0, |&(_, position)| position);
         Damage(format!("{}: rank {rank}: {message}", self.script.describe(rank, position)))
     }
 
     /// Takes a rank to its next call that makes a communicator; if it is the last to come there, the call is done.
-    fn advance(&mut self, rank: u32, ready: &mut Vec<u32>) -> Result<(), Damage> {
-        let at = &mut self.at[rank as usize];
+    fn advance(&mut self, rank: RankId, ready: &mut Vec<RankId>) -> Result<(), Damage> {
+        let at = &mut self.at[rank];
         while let Some((Maker::Free(comm), _)) = at.calls.get(at.next) {
             at.known.remove(comm);
             at.next += 1;
@@ -130,19 +134,19 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn what(&self, rank: u32) -> (Comm, &What) {
-        let at = &self.at[rank as usize];
+    fn what(&self, rank: RankId) -> (Comm, &What) {
+        let at = &self.at[rank];
         match &at.calls[at.next].0 {
             Maker::Make(_, new, what) => (*new, what),
             Maker::Free(_) => unreachable!("ranks wait at calls that make communicators"),
         }
     }
 
-    /// All members (own rank, world rank; in order) are at the same call.
-    fn make(&mut self, parent: u32, callers: &[(u32, u32)]) -> Result<(), Damage> {
+    /// All members, in order, are at the same call.
+    fn make(&mut self, parent: u32, callers: &[Caller]) -> Result<(), Damage> {
         let (_, first) = self.what(callers[0].1);
         let first = first.clone();
-        let groups: Vec<Vec<u32>> = match &first {
+        let groups: Vec<Vec<CommRank>> = match &first {
             What::Dup => vec![callers.iter().map(|&(me, _)| me).collect()],
             What::Create(group) => vec![self.created(group, callers)?],
             What::Split(..) => self.split(callers)?,
@@ -159,23 +163,23 @@ impl Walk<'_> {
                 return Err(self.damage(rank, &message));
             }
         }
-        let mut given: Vec<Option<(u32, u32)>> = vec![None; callers.len()];
+        let mut given: Vec<Option<(u32, CommRank)>> = vec![None; callers.len()];
         for group in groups {
             let id = self.comms.members.len() as u32;
             for (new, &old) in (0..).zip(&group) {
-                given[old as usize] = Some((id, new));
+                given[old.index()] = Some((id, CommRank::new(new)));
             }
             let members = match (&first, &self.comms.members[parent as usize]) {
                 (What::Dup, same) => same.clone(),
-                _ => Some(group.iter().map(|&old| callers[old as usize].1).collect()),
+                _ => Some(group.iter().map(|&old| callers[old.index()].1).collect()),
             };
             self.comms.members.push(members);
             self.waiting.push(Vec::new());
         }
         for (&(_, rank), given) in callers.iter().zip(given) {
             let (new, _) = self.what(rank);
-            self.comms.made[rank as usize].push(given);
-            let at = &mut self.at[rank as usize];
+            self.comms.made[rank].push(given);
+            let at = &mut self.at[rank];
             match given {
                 Some(given) => at.known.insert(new, given),
                 None => at.known.remove(&new),
@@ -186,10 +190,10 @@ impl Walk<'_> {
     }
 
     /// Ranks of the parent in the group of a `CommCreate`.
-    fn created(&self, group: &[u32], callers: &[(u32, u32)]) -> Result<Vec<u32>, Damage> {
+    fn created(&self, group: &[CommRank], callers: &[Caller]) -> Result<Vec<CommRank>, Damage> {
         let mut sorted = group.to_vec();
         sorted.sort_unstable();
-        if sorted.last().is_some_and(|&last| last as usize >= callers.len()) {
+        if sorted.last().is_some_and(|&last| last.index() >= callers.len()) {
             return Err(self.damage(callers[0].1, "the group has ranks that the communicator has not"));
         }
         if sorted.windows(2).any(|w| w[0] == w[1]) {
@@ -199,7 +203,7 @@ impl Walk<'_> {
     }
 
     /// Ranks of the parent by colour, each in the order of keys.
-    fn split(&self, callers: &[(u32, u32)]) -> Result<Vec<Vec<u32>>, Damage> {
+    fn split(&self, callers: &[Caller]) -> Result<Vec<Vec<CommRank>>, Damage> {
         let mut order = Vec::new();
         for &(me, rank) in callers {
             match self.what(rank).1 {
@@ -215,7 +219,7 @@ impl Walk<'_> {
 
     /// All ranks must have come to their ends.
     fn finish(self) -> Result<Communicators, Damage> {
-        for (rank, at) in (0..).zip(&self.at) {
+        for (rank, at) in self.at.iter() {
             if let Some((Maker::Make(comm, ..), _)) = at.calls.get(at.next) {
                 let id = at.known.get(comm).map_or(0, |&(id, _)| id as usize);
                 let size = self.comms.members[id].as_ref().map_or(self.at.len(), |m| m.len());

@@ -7,9 +7,12 @@ use super::{
     shared::{MAKERS, Shared},
 };
 use crate::program::{
-    ANY_RANK, ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
+    ANY_RANK, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
     collective::{Algorithm, Task},
-    mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, WORLD},
+    mpi::{
+        ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL,
+        Request, WORLD,
+    },
 };
 use base::index::RankId;
 use std::{collections::VecDeque, sync::Arc};
@@ -26,10 +29,10 @@ struct Member {
     /// Number of the communicator in the job.
     id: u32,
     /// Own rank in it.
-    me: u32,
+    me: CommRank,
     size: u32,
-    /// World ranks; `None` if they are the same.
-    members: Option<Arc<[u32]>>,
+    /// Ranks of the job; `None` if they have the same numbers.
+    members: Option<Arc<[RankId]>>,
     /// Collective calls so far.
     sequence: u32,
     /// All of them as one number, see [`Agreed::after`].
@@ -71,7 +74,7 @@ struct Running {
     algorithm: &'static Algorithm,
     rounds: u32,
     round: u32,
-    members: Option<Arc<[u32]>>,
+    members: Option<Arc<[RankId]>>,
     pattern: Op,
     posted: Vec<u64>,
     combine: u64,
@@ -88,7 +91,7 @@ pub(super) struct Lowering {
 /// Makes operations of calls.
 struct Maker {
     shared: Arc<Shared>,
-    rank: u32,
+    rank: RankId,
     /// Number of the next operation.
     next: u64,
     chain: Chain,
@@ -138,10 +141,13 @@ impl Cursor for Lowering {
 }
 
 impl Lowering {
-    pub(super) fn new(shared: &Arc<Shared>, rank: u32) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, rank: RankId) -> Self {
         let mut comms = Handles::new();
         let size = shared.script.ranks();
-        comms.insert(WORLD, Member { id: 0, me: rank, size, members: None, sequence: 0, called: 0 });
+        comms.insert(
+            WORLD,
+            Member { id: 0, me: CommRank::in_world(rank), size, members: None, sequence: 0, called: 0 },
+        );
         let maker = Maker {
             shared: Arc::clone(shared),
             rank,
@@ -157,7 +163,7 @@ impl Lowering {
     }
 
     /// Reads a rank's collectives on a communicator once more.
-    pub(super) fn watching(shared: &Arc<Shared>, rank: u32, comm: u32) -> Self {
+    pub(super) fn watching(shared: &Arc<Shared>, rank: RankId, comm: u32) -> Self {
         let mut again = Self::new(shared, rank);
         again.maker.watched = Some(Watched { comm, calls: VecDeque::new() });
         again
@@ -260,14 +266,14 @@ impl Maker {
     fn route(&self, envelope: &Envelope, receiving: bool) -> Result<Option<(RankId, u32)>, String> {
         let peer = envelope.peer;
         let comm = self.comms.get(envelope.comm).ok_or_else(|| unknown_comm(envelope.comm))?;
-        if peer < comm.size && (receiving || envelope.tag != ANY_TAG) {
-            let peer = comm.members.as_ref().map_or(peer, |m| m[peer as usize]);
-            return Ok(Some((RankId::new(peer), 2 * comm.id)));
+        if peer.number() < comm.size && (receiving || envelope.tag != ANY_TAG) {
+            let peer = comm.members.as_ref().map_or(peer.of_world(), |m| m[peer.index()]);
+            return Ok(Some((peer, 2 * comm.id)));
         }
         match peer {
             PROC_NULL => Ok(None),
-            ANY_SOURCE if receiving => Ok(Some((ANY_RANK, 2 * comm.id))),
-            _ if peer < comm.size => Err("a send cannot have any tag".to_owned()),
+            ANY_PEER if receiving => Ok(Some((ANY_RANK, 2 * comm.id))),
+            _ if peer.number() < comm.size => Err("a send cannot have any tag".to_owned()),
             _ => Err(format!("rank {peer} is not among the {} ranks of its communicator", comm.size)),
         }
     }
@@ -401,7 +407,7 @@ impl Maker {
         let call = Collective {
             kind,
             comm,
-            root: 0,
+            root: CommRank::new(0),
             bytes: 8,
             counts: None,
             neighbours: None,

@@ -2,6 +2,7 @@
 
 use super::{agreement::Agreed, cursor::Lowering, shared::Shared};
 use crate::program::{Batch, Cursor, Damage};
+use base::index::RankId;
 use std::sync::Arc;
 
 /// Where ranks that have come to the end of their calls part, in words.
@@ -9,7 +10,7 @@ pub(super) fn found(shared: &Arc<Shared>) -> Option<String> {
     let (comm, ranks) = shared.agreement.parted()?;
     let mut readers = ranks.map(|rank| Reader::new(Lowering::watching(shared, rank, comm)));
     let mut next = |side: usize| readers[side].next().ok().flatten();
-    let place = |rank: u32, call: Option<Agreed>| match call {
+    let place = |rank: RankId, call: Option<Agreed>| match call {
         Some(call) => format!("rank {rank} calls {call} ({})", shared.script.describe(rank, call.position)),
         None => format!("rank {rank} calls no more"),
     };

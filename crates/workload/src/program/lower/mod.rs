@@ -72,11 +72,11 @@ impl Program for Lowered {
     }
 
     fn open(&self, rank: RankId) -> Box<dyn Cursor> {
-        Box::new(cursor::Lowering::new(&self.shared, rank.number()))
+        Box::new(cursor::Lowering::new(&self.shared, rank))
     }
 
     fn describe(&self, rank: RankId, origin: u32) -> String {
-        self.shared.script.describe(rank.number(), origin)
+        self.shared.script.describe(rank, origin)
     }
 
     fn collectives(&self) -> &[String] {
@@ -88,7 +88,7 @@ impl Program for Lowered {
     }
 
     fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-        self.shared.script.sent(rank.number())
+        self.shared.script.sent(rank)
     }
 
     fn noted(&self) -> Vec<u64> {

@@ -1,5 +1,7 @@
 //! Integers that depend on the rank: `(rank + 1) % size`.
 
+use base::index::RankId;
+
 /// An expression. Variables are loops, counted from the outermost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expression {
@@ -54,7 +56,7 @@ impl Operator {
 
 /// What an expression depends on.
 pub(super) struct Scope<'a> {
-    pub(super) rank: u32,
+    pub(super) rank: RankId,
     pub(super) size: u32,
     /// Values of the loops' variables, outermost first.
     pub(super) loops: &'a [i64],
@@ -68,7 +70,7 @@ impl Expression {
     pub(super) fn value(&self, scope: &Scope<'_>) -> Result<i64, String> {
         match self {
             Self::Number(n) => Ok(*n),
-            Self::Rank => Ok(scope.rank.into()),
+            Self::Rank => Ok(scope.rank.number().into()),
             Self::Size => Ok(scope.size.into()),
             Self::Loop(depth) => Ok(scope.loops[*depth]),
             Self::Binary(a, operator, b) => {

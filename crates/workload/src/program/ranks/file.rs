@@ -3,6 +3,7 @@
 use super::statement::Statement;
 use crate::program::Damage;
 
+use base::index::RankId;
 /// A file that has been read.
 #[derive(Debug)]
 pub(super) struct File {
@@ -21,25 +22,26 @@ pub(super) struct File {
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     /// Rank and block, sorted.
-    pub(super) single: Vec<(u32, u32)>,
+    pub(super) single: Vec<(RankId, u32)>,
     /// Block, its first and its last rank.
-    stretches: Vec<(u32, u32, u32)>,
+    stretches: Vec<(u32, RankId, RankId)>,
 }
 
 impl Chosen {
     /// Longest stretch that is kept rank by rank.
     const SHORT: u32 = 64;
 
-    pub(super) fn add(&mut self, block: u32, from: u32, to: u32) {
-        if to.saturating_sub(from) < Self::SHORT {
-            self.single.extend((from..=to).map(|rank| (rank, block)));
+    pub(super) fn add(&mut self, block: u32, from: RankId, to: RankId) {
+        if to.number().saturating_sub(from.number()) < Self::SHORT {
+            let all = (from.number()..=to.number()).map(RankId::new);
+            self.single.extend(all.map(|rank| (rank, block)));
         } else {
             self.stretches.push((block, from, to));
         }
     }
 
     /// The blocks of a rank, in their order, each once.
-    pub(super) fn of(&self, rank: u32) -> Vec<u32> {
+    pub(super) fn of(&self, rank: RankId) -> Vec<u32> {
         let start = self.single.partition_point(|s| s.0 < rank);
         let single = self.single[start..].iter().take_while(|s| s.0 == rank).map(|s| s.1);
         let long = self.stretches.iter().filter(|s| (s.1..=s.2).contains(&rank)).map(|s| s.0);

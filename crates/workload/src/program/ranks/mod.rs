@@ -41,6 +41,7 @@ pub use write::{WriteError, call, write};
 #[cfg(doc)]
 use super::Damage;
 use super::mpi::{Calls, Script};
+use base::index::RankId;
 use file::File;
 use std::sync::Arc;
 
@@ -53,11 +54,11 @@ impl Script for Ranks {
         self.0.ranks
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(run::Run::new(Arc::clone(&self.0), rank))
     }
 
-    fn describe(&self, _: u32, position: u32) -> String {
+    fn describe(&self, _: RankId, position: u32) -> String {
         format!("{}:{position}", self.0.name)
     }
 

@@ -13,7 +13,7 @@ use crate::program::{
     input::{Input, Lines, Mistake, Mistakes},
     mpi::WORLD,
 };
-use base::{param::Problem, registry::nearest};
+use base::{index::RankId, param::Problem, registry::nearest};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Calls that are run at load, over all ranks, to find mistakes.
@@ -60,7 +60,7 @@ pub fn read(input: &Input<'_>) -> Result<Ranks, Vec<Problem>> {
 fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
     let mut reported = std::collections::BTreeSet::new();
     let mut left = CHECKED_CALLS;
-    for rank in 0..file.ranks {
+    for rank in RankId::first(file.ranks) {
         if left == 0 || mistakes.is_full() {
             break;
         }
@@ -83,7 +83,7 @@ fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
 }
 
 /// Which ranks a block is for, from each first to each last one.
-type Selector = Vec<(u32, u32)>;
+type Selector = Vec<(RankId, RankId)>;
 
 enum Frame {
     Block { selector: Selector, line: u64, body: Vec<Statement> },
@@ -204,7 +204,7 @@ impl Parser {
         self.open.push(Frame::Block { selector: Selector::new(), line, body: Vec::new() });
         let mut selected = Selector::new();
         if tokens.take("all") {
-            selected.push((0, self.phrases.ranks.unwrap_or(1) - 1));
+            selected.push((RankId::new(0), RankId::new(self.phrases.ranks.unwrap_or(1) - 1)));
         } else {
             tokens.skip();
             loop {
@@ -222,11 +222,11 @@ impl Parser {
         tokens.expect("{")
     }
 
-    fn selected(&self, tokens: &mut Tokens<'_>) -> Step<u32> {
+    fn selected(&self, tokens: &mut Tokens<'_>) -> Step<RankId> {
         let span = tokens.span();
         let rank = integer(tokens, "a rank")?;
         let ranks = self.phrases.ranks.unwrap_or(0);
-        u32::try_from(rank).ok().filter(|&r| r < ranks).ok_or_else(|| {
+        u32::try_from(rank).ok().filter(|&r| r < ranks).map(RankId::new).ok_or_else(|| {
             let message = format!("there is no rank {rank}: the {ranks} ranks count from 0");
             Mistake::new(tokens.line, span, message)
         })

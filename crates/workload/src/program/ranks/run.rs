@@ -7,8 +7,9 @@ use super::{
 };
 use crate::program::{
     Damage,
-    mpi::{self, Calls, Comm, Envelope, Request, WORLD},
+    mpi::{self, Calls, Comm, CommRank, Envelope, Request, WORLD},
 };
+use base::index::RankId;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Repetitions of a loop in a row that make no call before that counts as a fault.
@@ -17,7 +18,7 @@ const MAX_IDLE: u32 = 1_000_000;
 /// A rank on its way through its blocks.
 pub(super) struct Run {
     file: Arc<File>,
-    rank: u32,
+    rank: RankId,
     /// Blocks of the rank.
     blocks: Vec<u32>,
     /// Where it is: the block, then the statement in the block and in each loop that is open.
@@ -46,7 +47,7 @@ enum Next<'a> {
 }
 
 impl Run {
-    pub(super) fn new(file: Arc<File>, rank: u32) -> Self {
+    pub(super) fn new(file: Arc<File>, rank: RankId) -> Self {
         let mut comms = vec![false; file.comms.len()];
         comms[WORLD as usize] = true;
         let anonymous = file.requests.len() as u32;
@@ -239,7 +240,7 @@ impl Run {
                 self.comm(*comm)?;
                 let group = group.ranks(&self.scope())?;
                 // Ranks of the world are known to be in the group or not; others are believed.
-                self.comms[*new as usize] = *comm != WORLD || group.contains(&self.rank);
+                self.comms[*new as usize] = *comm != WORLD || group.contains(&CommRank::in_world(self.rank));
                 Ok(mpi::Call::CommCreate { comm: *comm, group, new: *new })
             }
             Call::FreeComm(comm) if *comm == WORLD => Err("the world cannot be freed".to_owned()),
@@ -255,7 +256,8 @@ impl Run {
     fn collective(&mut self, written: &Collective) -> Result<mpi::Collective, String> {
         let comm = self.comm(written.comm)?;
         let scope = self.scope();
-        let root = written.root.as_ref().map_or(Ok(0), |root| rank(root.value(&scope)?, &scope))?;
+        let root =
+            written.root.as_ref().map_or(Ok(CommRank::new(0)), |root| rank(root.value(&scope)?, &scope))?;
         let bytes = written.bytes.as_ref().map_or(Ok(0), |bytes| bytes.bytes(&scope))?;
         let counts = written.counts.as_ref().map(|counts| counts.values(&scope)).transpose()?;
         let neighbours = written.neighbours.as_ref().map(|group| group.ranks(&scope)).transpose()?;

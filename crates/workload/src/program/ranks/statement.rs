@@ -2,8 +2,8 @@
 
 use super::expression::{Expression, Scope};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG,
-    mpi::{CollectiveKind, Comm, Mode, PROC_NULL, Request},
+    ANY_TAG,
+    mpi::{ANY_PEER, CollectiveKind, Comm, CommRank, Mode, PROC_NULL, Request},
 };
 use base::{
     time::Ps,
@@ -134,23 +134,23 @@ impl Counts {
 }
 
 impl Group {
-    pub(super) fn ranks(&self, scope: &Scope<'_>) -> Result<Arc<[u32]>, String> {
+    pub(super) fn ranks(&self, scope: &Scope<'_>) -> Result<Arc<[CommRank]>, String> {
         let mut ranks = Vec::new();
         for (from, to) in &self.0 {
             let (from, to) = (rank(from.value(scope)?, scope)?, rank(to.value(scope)?, scope)?);
-            if ranks.len() as u64 + u64::from(to.saturating_sub(from)) > MAX_LIST {
+            if ranks.len() as u64 + u64::from(to.number().saturating_sub(from.number())) > MAX_LIST {
                 return Err("this list is too long".to_owned());
             }
-            ranks.extend(from..=to);
+            ranks.extend((from.number()..=to.number()).map(CommRank::new));
         }
         Ok(ranks.into())
     }
 }
 
 impl Peer {
-    pub(super) fn value(&self, scope: &Scope<'_>) -> Result<u32, String> {
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Result<CommRank, String> {
         match self {
-            Self::Any => Ok(ANY_SOURCE),
+            Self::Any => Ok(ANY_PEER),
             Self::Null => Ok(PROC_NULL),
             Self::Is(expression) => rank(expression.value(scope)?, scope),
         }
@@ -158,11 +158,12 @@ impl Peer {
 }
 
 /// A rank of the world; that of a smaller communicator is at least below that.
-pub(super) fn rank(value: i64, scope: &Scope<'_>) -> Result<u32, String> {
+pub(super) fn rank(value: i64, scope: &Scope<'_>) -> Result<CommRank, String> {
     let size = scope.size;
     u32::try_from(value)
         .ok()
         .filter(|&r| r < size)
+        .map(CommRank::new)
         .ok_or_else(|| format!("there is no rank {value}: the {size} ranks count from 0"))
 }
 

@@ -2,11 +2,15 @@
 
 use super::{Ranks, read, write};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, Damage,
+    ANY_TAG, Damage,
     input::Input,
-    mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
+    mpi::{
+        ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL,
+        Request, Script, WORLD,
+    },
 };
 use base::{
+    index::RankId,
     param::Problem,
     time::{NS, US},
 };
@@ -18,12 +22,12 @@ fn parse(text: &str) -> Result<Ranks, Vec<Problem>> {
 }
 
 fn calls(script: &dyn Script, rank: u32) -> Vec<Call> {
-    let mut reader = script.open(rank);
+    let mut reader = script.open(RankId::new(rank));
     std::iter::from_fn(|| reader.next().unwrap()).map(|(call, _)| call).collect()
 }
 
 fn message(peer: u32, tag: u32, bytes: u64) -> Envelope {
-    Envelope { peer, tag, bytes, comm: WORLD }
+    Envelope { peer: CommRank::new(peer), tag, bytes, comm: WORLD }
 }
 
 #[test]
@@ -48,10 +52,10 @@ fn blocks_loops_and_numbers() {
     let seven = calls(&script, 7);
     assert_eq!(seven[6..], [Call::Compute(1_500 * NS), Call::Send(message(0, 0, 8), Mode::Standard)]);
     assert_eq!(calls(&script, 6).len(), 6);
-    let mut reader = script.open(7);
+    let mut reader = script.open(RankId::new(7));
     let lines: Vec<u32> = std::iter::from_fn(|| reader.next().unwrap()).map(|c| c.1).collect();
     assert_eq!(lines, [5, 6, 7, 5, 6, 7, 10, 11]);
-    assert_eq!(script.describe(7, 11), "x.ranks:11");
+    assert_eq!(script.describe(RankId::new(7), 11), "x.ranks:11");
 }
 
 #[test]
@@ -153,15 +157,15 @@ fn every_call_is_read_and_written() {
     let body = ALL.split_once("{\n").unwrap().1;
     assert_eq!(again, format!("ranks 2\n\nrank 0 {{\n{body}\nrank 1 {{\n{body}"));
     assert_eq!(all[2], Call::Send(message(1, 3, 2), Mode::Synchronous));
-    assert_eq!(all[3], Call::Send(message(PROC_NULL, 0, 3), Mode::Buffered));
-    assert_eq!(all[4], Call::Recv(message(ANY_SOURCE, ANY_TAG, 4)));
+    assert_eq!(all[3], Call::Send(message(PROC_NULL.number(), 0, 3), Mode::Buffered));
+    assert_eq!(all[4], Call::Recv(message(ANY_PEER.number(), ANY_TAG, 4)));
     assert_eq!(all[12], Call::Waitany { requests: Arc::from([2, 3]), completed: Arc::from([3]) });
     assert_eq!(all[25], Call::CommSplit { comm: 1, color: Some(0), key: -1, new: 2 });
-    assert_eq!(all[26], Call::CommCreate { comm: 0, group: Arc::from([0, 1]), new: 3 });
+    assert_eq!(all[26], Call::CommCreate { comm: 0, group: Arc::from([0, 1].map(CommRank::new)), new: 3 });
     let Call::Collective(v) = &all[38] else { panic!("{:?}", all[38]) };
     assert_eq!((v.kind, v.counts.as_deref()), (CollectiveKind::Alltoallv, Some(&[8, 9, 9, 8][..])));
     let Call::Collective(i) = &all[47] else { panic!("{:?}", all[47]) };
-    assert_eq!((i.request, i.neighbours.as_deref()), (Some(6), Some(&[1][..])));
+    assert_eq!((i.request, i.neighbours.as_deref()), (Some(6), Some(&[CommRank::new(1)][..])));
 }
 
 /// What is reported of a line in a block of rank 0 of 4.
@@ -249,7 +253,7 @@ fn structure() {
 #[test]
 fn what_the_check_at_load_does_not_reach_is_damage() {
     let script = parse("ranks 2\nrank 0 {\nrepeat 5000000 { barrier }\nsend 1 B to 2\n}").unwrap();
-    let mut reader = script.open(0);
+    let mut reader = script.open(RankId::new(0));
     let damage = loop {
         match reader.next() {
             Ok(call) => assert!(call.is_some(), "the mistake was not met"),
@@ -267,11 +271,11 @@ impl Script for Made {
         self.0.len() as u32
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
-        Box::new(MadeCalls(self.0[rank as usize].clone().into_iter()))
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
+        Box::new(MadeCalls(self.0[rank.index()].clone().into_iter()))
     }
 
-    fn describe(&self, _: u32, _: u32) -> String {
+    fn describe(&self, _: RankId, _: u32) -> String {
         String::new()
     }
 }
@@ -285,7 +289,7 @@ impl Calls for MadeCalls {
 }
 
 fn some_calls() -> impl Strategy<Value = Vec<Call>> {
-    let peer = prop_oneof![4 => 0u32..3, 1 => Just(PROC_NULL)];
+    let peer = prop_oneof![4 => (0u32..3).prop_map(CommRank::new), 1 => Just(PROC_NULL)];
     let mode = prop::sample::select(vec![Mode::Standard, Mode::Synchronous, Mode::Buffered]);
     let one = (0u32..7, peer, prop_oneof![Just(0), Just(ANY_TAG), 1u32..9999], 0u64..1 << 40, mode);
     prop::collection::vec(one, 0..12).prop_map(|seeds| {
@@ -298,13 +302,13 @@ fn some_calls() -> impl Strategy<Value = Vec<Call>> {
             made.push(match which {
                 0 => Call::Compute(bytes * US / 7),
                 1 => Call::Isend(send, mode, request),
-                2 => Call::Irecv(Envelope { peer: ANY_SOURCE, ..recv }, request),
+                2 => Call::Irecv(Envelope { peer: ANY_PEER, ..recv }, request),
                 3 => Call::SendRecv(send, recv),
                 4 => Call::Probe(recv),
                 _ => Call::Collective(Collective {
                     kind: CollectiveKind::Allgatherv,
                     comm,
-                    root: 0,
+                    root: CommRank::new(0),
                     bytes: 0,
                     counts: Some(Arc::from([bytes, bytes, u64::from(tag)])),
                     neighbours: None,

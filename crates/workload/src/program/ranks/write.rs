@@ -2,10 +2,13 @@
 
 use super::words::{COLLECTIVES, two_lists};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, Damage,
-    mpi::{Call, Collective, Comm, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
+    ANY_TAG, Damage,
+    mpi::{ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
 };
-use base::units::{print_bytes, print_time};
+use base::{
+    index::RankId,
+    units::{print_bytes, print_time},
+};
 use std::{
     fmt::Write as _,
     io::{self, Write},
@@ -33,7 +36,7 @@ pub fn write(script: &dyn Script, out: &mut dyn Write) -> Result<(), WriteError>
         result.map_err(WriteError::Io)
     };
     let _ = writeln!(text, "ranks {}", script.ranks());
-    for rank in 0..script.ranks() {
+    for rank in RankId::first(script.ranks()) {
         let _ = writeln!(text, "\nrank {rank} {{");
         let mut calls = script.open(rank);
         while let Some((made, _)) = calls.next().map_err(WriteError::Damage)? {
@@ -99,7 +102,7 @@ pub fn call(text: &mut String, call: &Call) {
 fn end(envelope: &Envelope, preposition: &str) -> String {
     let mut text = format!("{} {preposition} ", print_bytes(envelope.bytes));
     let _ = match envelope.peer {
-        ANY_SOURCE => write!(text, "any"),
+        ANY_PEER => write!(text, "any"),
         PROC_NULL => write!(text, "null"),
         peer => write!(text, "{peer}"),
     };
@@ -123,11 +126,11 @@ fn communicator(comm: Comm) -> String {
 }
 
 /// `[0, 2, 4 to 7]`
-fn group(ranks: &[u32]) -> String {
-    let runs = ranks.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+fn group(ranks: &[CommRank]) -> String {
+    let runs = ranks.chunk_by(|a, b| a.number().checked_add(1) == Some(b.number()));
     let items = runs.flat_map(|run| match run {
         [first, _, .., last] => vec![format!("{first} to {last}")],
-        few => few.iter().map(u32::to_string).collect(),
+        few => few.iter().map(CommRank::to_string).collect(),
     });
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }

@@ -2,10 +2,10 @@
 
 use super::execute::{Executor, Listed, Run};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Batch, Damage, Kind, Op, Program,
+    ANY_TAG, After, Batch, Damage, Kind, Op, Program,
     collective::{Chooser, TABLES},
     lower::{Options, lower},
-    mpi::{Call, Collective, CollectiveKind, Envelope, Mode, PROC_NULL, WORLD},
+    mpi::{ANY_PEER, Call, Collective, CollectiveKind, CommRank, Envelope, Mode, PROC_NULL, WORLD},
 };
 use base::index::RankId;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) fn program(ranks: Vec<Vec<Call>>) -> Result<Arc<dyn Program>, Damage>
 }
 
 fn message(peer: u32) -> Envelope {
-    Envelope { peer, tag: 5, bytes: 100, comm: WORLD }
+    Envelope { peer: CommRank::new(peer), tag: 5, bytes: 100, comm: WORLD }
 }
 
 fn send(peer: u32) -> Call {
@@ -35,7 +35,16 @@ fn isend(peer: u32, request: u32) -> Call {
 
 fn collective(kind: CollectiveKind, bytes: u64) -> Collective {
     let (counts, neighbours) = (None, None);
-    Collective { kind, comm: WORLD, root: 0, bytes, counts, neighbours, request: None, algorithm: None }
+    Collective {
+        kind,
+        comm: WORLD,
+        root: CommRank::new(0),
+        bytes,
+        counts,
+        neighbours,
+        request: None,
+        algorithm: None,
+    }
 }
 
 /// All operations of a rank, in one batch.
@@ -130,11 +139,11 @@ fn a_request_number_may_be_used_again_after_its_wait() {
 #[test]
 fn the_null_process_moves_nothing() {
     let calls = vec![
-        send(PROC_NULL),
-        Call::Recv(message(PROC_NULL)),
-        Call::Probe(message(PROC_NULL)),
-        Call::SendRecv(message(PROC_NULL), message(1)),
-        isend(PROC_NULL, 0),
+        send(PROC_NULL.number()),
+        Call::Recv(message(PROC_NULL.number())),
+        Call::Probe(message(PROC_NULL.number())),
+        Call::SendRecv(message(PROC_NULL.number()), message(1)),
+        isend(PROC_NULL.number(), 0),
         Call::Wait(0),
     ];
     assert_eq!(shape_of(calls), "recv join:f");
@@ -230,7 +239,7 @@ fn communicators_translate_ranks_and_keep_messages_apart() {
         let mut calls = vec![split];
         match r {
             4 => calls.push(Call::Send(within(2), Mode::Standard)),
-            0 => calls.push(Call::Recv(Envelope { peer: ANY_SOURCE, tag: ANY_TAG, ..within(0) })),
+            0 => calls.push(Call::Recv(Envelope { peer: ANY_PEER, tag: ANY_TAG, ..within(0) })),
             5 => calls.push(Call::Send(within(1), Mode::Standard)),
             1 => calls.push(Call::Recv(within(0))),
             _ => {}
@@ -255,7 +264,7 @@ fn communicators_translate_ranks_and_keep_messages_apart() {
 #[test]
 fn created_and_duplicated_communicators_work_too() {
     let rank = |r: u32| {
-        let group: Arc<[u32]> = [3, 1].into();
+        let group: Arc<[CommRank]> = [3, 1].map(CommRank::new).into();
         let dup = Call::CommDup { comm: WORLD, new: 1 };
         let mut calls = vec![dup, Call::CommCreate { comm: 1, group, new: 2 }];
         if r % 2 == 1 {
@@ -286,7 +295,7 @@ fn mistakes_are_reported_with_their_place() {
     assert_eq!(columns(vec![foreign]), "trace.0:0: rank 0: communicator 4 is not known here");
     let wild = Call::Send(Envelope { tag: ANY_TAG, ..message(1) }, Mode::Standard);
     assert_eq!(columns(vec![wild]), "trace.0:0: rank 0: a send cannot have any tag");
-    assert!(columns(vec![send(ANY_SOURCE)]).contains("is not among"));
+    assert!(columns(vec![send(ANY_PEER.number())]).contains("is not among"));
     let init = Call::SendInit(message(1), Mode::Standard, 0);
     let start = || Call::Start([0].into());
     assert!(columns(vec![init, start(), start()]).ends_with("request 0 is started twice"));
@@ -294,7 +303,7 @@ fn mistakes_are_reported_with_their_place() {
     assert!(columns(vec![Call::RequestFree(0)]).ends_with("there is no open request 0"));
     assert!(columns(vec![Call::CommFree(WORLD)]).ends_with("cannot be freed"));
     let mut bad = collective(CollectiveKind::Bcast, 1);
-    bad.root = 8;
+    bad.root = CommRank::new(8);
     assert!(columns(vec![Call::Collective(bad)]).contains("root 8"));
 }
 
@@ -307,9 +316,12 @@ fn ranks_that_miss_a_communicator_call_are_reported() {
     let split = Call::CommSplit { comm: WORLD, color: None, key: 0, new: 1 };
     assert!(columns(vec![vec![dup(WORLD)], vec![split]]).contains("another call"));
     assert!(columns(vec![vec![dup(5)], vec![dup(5)]]).contains("communicator 5 is not known"));
-    let create = |group: &[u32]| Call::CommCreate { comm: WORLD, group: group.into(), new: 1 };
-    assert!(columns(vec![vec![create(&[0, 0])]; 2]).contains("twice"));
-    assert!(columns(vec![vec![create(&[0, 2])]; 2]).contains("has not"));
+    let create = |group: [u32; 2]| {
+        let group = group.map(CommRank::new).into();
+        Call::CommCreate { comm: WORLD, group, new: 1 }
+    };
+    assert!(columns(vec![vec![create([0, 0])]; 2]).contains("twice"));
+    assert!(columns(vec![vec![create([0, 2])]; 2]).contains("has not"));
     let undeclared = Listed { ranks: vec![vec![(dup(WORLD), 0)]], makes_communicators: false };
     let program = lower(Arc::new(undeclared), options()).unwrap();
     let error = program.open(RankId::new(0)).fill(&mut Batch::default()).unwrap_err();
@@ -328,7 +340,10 @@ fn remarks(ranks: Vec<Vec<Call>>) -> Vec<String> {
 fn ranks_agree_on_their_collectives_or_it_is_reported_where_they_part() {
     use CollectiveKind::{Allreduce, Barrier, Bcast, Gatherv};
     let call = |kind, bytes| Call::Collective(collective(kind, bytes));
-    let rooted = |root| Call::Collective(Collective { root, ..collective(Bcast, 8) });
+    let rooted = |root| {
+        let root = CommRank::new(root);
+        Call::Collective(Collective { root, ..collective(Bcast, 8) })
+    };
     let uneven = |bytes| {
         let counts = Some([bytes, 4].into());
         Call::Collective(Collective { counts, ..collective(Gatherv, bytes) })

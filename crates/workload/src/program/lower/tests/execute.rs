@@ -22,10 +22,10 @@ impl Script for Listed {
     fn ranks(&self) -> u32 {
         self.ranks.len() as u32
     }
-    fn open(&self, rank: u32) -> Box<dyn Calls> {
-        Box::new(Reader(self.ranks[rank as usize].clone().into_iter()))
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
+        Box::new(Reader(self.ranks[rank.index()].clone().into_iter()))
     }
-    fn describe(&self, rank: u32, position: u32) -> String {
+    fn describe(&self, rank: RankId, position: u32) -> String {
         format!("trace.{rank}:{position}")
     }
     fn makes_communicators(&self) -> bool {

@@ -6,10 +6,12 @@
 
 use super::execute::{Executor, Listed, Run};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG,
+    ANY_TAG,
     collective::{ALGORITHMS, Chooser, TABLES},
     lower::{Options, lower},
-    mpi::{Call, Collective, CollectiveKind, CollectiveKind::*, Comm, Envelope, Mode, WORLD},
+    mpi::{
+        ANY_PEER, Call, Collective, CollectiveKind, CollectiveKind::*, Comm, CommRank, Envelope, Mode, WORLD,
+    },
 };
 use base::rng::{Purpose, Stream};
 use proptest::prelude::*;
@@ -87,8 +89,8 @@ impl Writer {
         let tag = if alone { 100 + self.step } else { 1 + self.below(2) };
         let bytes = u64::from(self.below(200));
         let mode = [Mode::Standard, Mode::Synchronous, Mode::Buffered][self.below(3) as usize];
-        let to_peer = Envelope { peer: to, tag, bytes, comm };
-        let wild = Envelope { peer: if alone { ANY_SOURCE } else { from }, tag, bytes, comm };
+        let to_peer = Envelope { peer: CommRank::new(to), tag, bytes, comm };
+        let wild = Envelope { peer: if alone { ANY_PEER } else { CommRank::new(from) }, tag, bytes, comm };
         let (sender, receiver) = (members[from as usize], members[to as usize]);
         match self.below(4) {
             0 => self.call(sender, Call::Send(to_peer, mode)),
@@ -121,7 +123,7 @@ impl Writer {
     fn shift(&mut self) {
         let (comm, members) = self.comm();
         let size = members.len() as u32;
-        let envelope = |peer| Envelope { peer: peer % size, tag: 7, bytes: 150, comm };
+        let envelope = |peer| Envelope { peer: CommRank::new(peer % size), tag: 7, bytes: 150, comm };
         for me in 0..size {
             let from = Envelope {
                 tag: if self.step.is_multiple_of(2) { ANY_TAG } else { 7 },
@@ -157,11 +159,20 @@ impl Writer {
                 ),
                 _ => None,
             };
-            let ring = || vec![(me + size - 1) % size, (me + 1) % size].into();
+            let ring = || [(me + size - 1) % size, (me + 1) % size].map(CommRank::new).into();
             let neighbours = matches!(kind, NeighborAllgather | NeighborAlltoall).then(ring);
             let request = nonblocking.then(|| self.request(members[me as usize]));
             let counts = counts.map(Into::into);
-            let call = Collective { kind, comm, root, bytes, counts, neighbours, request, algorithm };
+            let call = Collective {
+                kind,
+                comm,
+                root: CommRank::new(root),
+                bytes,
+                counts,
+                neighbours,
+                request,
+                algorithm,
+            };
             self.call(members[me as usize], Call::Collective(call));
         }
     }
