@@ -12,6 +12,7 @@ use crate::{
     registry::Registry,
     watcher::Watcher,
 };
+use fabric::platform::Event;
 use flow::{
     scenarios::{self, Scenario},
     sharing::Policy,
@@ -192,9 +193,9 @@ fn platform(scenario: &Scenario, hosts: &Hosts) -> String {
         json!({"from": hosts.names[from as usize], "to": hosts.names[to as usize], "links": links})
     });
     let routes: Vec<Json> = routes.collect();
-    let events = scenario.events.iter();
-    let events: Vec<Json> =
-        events.map(|&(t, l, c)| json!({"time_s": t, "link": name(l), "bandwidth_bytes_per_s": c})).collect();
+    let event =
+        |e: &Event| json!({"time_s": e.time, "link": name(e.link), "bandwidth_bytes_per_s": e.bandwidth});
+    let events: Vec<Json> = scenario.events.iter().map(event).collect();
     let list = |rows: &[Json]| rows.iter().map(|r| format!("\n    {r}")).collect::<Vec<_>>().join(",");
     format!(
         "{{\n  \"format\": \"netloom-platform\",\n  \"version\": 1,\n  \"hosts\": {},\n  \"links\": [{}\n  ],\n  \"routes\": [{}\n  ],\n  \"events\": [{}\n  ]\n}}",

@@ -12,7 +12,7 @@ use netloom::{
         time::{NEVER, Ps},
     },
     engine::state::{
-        Fifo, Journal,
+        Journal,
         mode::{Mode, Undo},
     },
     packet::{
@@ -23,6 +23,7 @@ use netloom::{
         net::{Channel, Net, Router, Static},
         network::{End, Line, Network},
         places::{LocalPort, Upstream},
+        pools::{ChunkRow, List},
         router::registry::RouterEntry,
     },
 };
@@ -57,7 +58,7 @@ impl<M: Mode> Router for LongestFirst<M> {
     /// VCs with something waiting, a bit each.
     type Port = u16;
     /// Chunks that wait for the link.
-    type Vc = Fifo;
+    type Vc = List<ChunkRow>;
 
     fn new(_: &Network, _: &Local) -> Self {
         Self(PhantomData)
@@ -72,7 +73,7 @@ impl<M: Mode> Router for LongestFirst<M> {
     fn arrive(
         n: &mut Net<Self>,
         cx: &Static,
-        c: u32,
+        c: ChunkRow,
         line: &Line,
         from: Upstream,
         vc: ChannelId,
@@ -129,23 +130,21 @@ impl<M: Mode> Router for LongestFirst<M> {
             n.drain_credits(u, start);
             // The credit may have been another VC's.
             let ready = Self::with_room(n, cx, u);
-            let waiting = |vc: &u8| {
-                let own = n.vcs.get(n.vcs_per_port(u) + u32::from(*vc)).own;
+            let waiting = |vc: &ChannelId| {
+                let own = n.vcs.get(n.vc_row(u, *vc)).own;
                 (own.iter(&n.chunks).count(), Reverse(*vc))
             };
-            let Some(vc) = (0..cx.net.config.vcs).filter(|vc| ready >> vc & 1 == 1).max_by_key(waiting)
-            else {
-                continue;
-            };
-            let v = n.vcs_per_port(u) + u32::from(vc);
+            let with_room = n.vcs_of(u).map(|(vc, _)| vc).filter(|vc| ready & vc.bit() != 0);
+            let Some(vc) = with_room.max_by_key(waiting) else { continue };
+            let v = n.vc_row(u, vc);
             let row = n.vcs.edit(v);
             let c = row.own.pop(&n.chunks).expect("a waiting VC has something");
             // The buffer behind the link is taken here, not at acceptance: queues at outputs own none.
             row.occupancy += 1;
             if row.own.is_empty() {
-                n.ports.edit(u).own &= !(1 << vc);
+                n.ports.edit(u).own &= !vc.bit();
             }
-            n.put_on_link(cx, c, u, ChannelId::new(vc), start, fx);
+            n.put_on_link(cx, c, u, vc, start, fx);
         }
     }
 
@@ -183,17 +182,16 @@ impl<M: Mode> Router for LongestFirst<M> {
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {}
 
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
-        for vc in 0..u32::from(cx.net.config.vcs) {
-            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
+    fn chunks(n: &Net<Self>, _: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {
+        for (_, v) in n.vcs_of(u) {
+            n.vcs.get(v).own.iter(&n.chunks).for_each(&mut *visit);
         }
     }
 
     fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
-        let first = n.vcs_per_port(u);
-        (first..first + n.width).map(|v| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
+        n.vcs_of(u).map(|(_, v)| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
     }
 
     /// Nobody waits while holding a buffer.
@@ -201,24 +199,20 @@ impl<M: Mode> Router for LongestFirst<M> {
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);
-        for vc in 0..cx.net.config.vcs {
-            let list = n.vcs.get(n.vcs_per_port(u) + u32::from(vc)).own;
+        for (vc, v) in n.vcs_of(u) {
+            let list = n.vcs.get(v).own;
             n.hash_list(9 << 40 | u64::from(vc) << 32 | link, list, sum);
         }
     }
 }
 
 impl<M: Mode> LongestFirst<M> {
-    /// VCs with something waiting and room behind the link, as far as credits were counted.
+    /// VCs with something waiting and room behind the link, as far as credits were counted, a bit each.
     fn with_room(n: &Net<Self>, cx: &Static, u: LocalPort) -> u16 {
         let capacity = cx.net.timings[Net::<Self>::line(cx, u).timing as usize].capacity;
-        debug_assert!(capacity > 0, "a buffer holds a chunk");
-        let (mut waiting, mut ready) = (n.ports.get(u).own, 0);
-        while waiting != 0 {
-            let vc = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            ready |= u16::from(n.vcs.get(n.vcs_per_port(u) + vc).occupancy < capacity) << vc;
-        }
-        ready
+        let waiting = n.ports.get(u).own;
+        let room =
+            n.vcs_of(u).filter(|(vc, v)| waiting & vc.bit() != 0 && n.vcs.get(*v).occupancy < capacity);
+        room.fold(0, |ready, (vc, _)| ready | vc.bit())
     }
 }
