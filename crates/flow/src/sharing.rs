@@ -101,10 +101,11 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
 mod bandwidths;
 mod detached;
 mod goal;
+mod link_change;
 mod windows;
 
-pub use bandwidths::LinkChange;
 use goal::Goal;
+pub use link_change::LinkChange;
 
 /// Links and the flows on them.
 pub struct Sharing {

@@ -1,18 +1,7 @@
 //! Bandwidths that change while flows share them.
 
-use super::{Bundle, FineTime, Sharing};
+use super::{Bundle, FineTime, LinkChange, Sharing};
 use std::cmp::Reverse;
-
-/// A link gets another bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkChange {
-    /// From when on.
-    pub at: FineTime,
-    /// The link, by the number that [`Sharing::link`] gave it.
-    pub link: u32,
-    /// Bytes per second from then on; zero for a link that is down.
-    pub bandwidth: f64,
-}
 
 impl Sharing {
     /// Changes to come; at most one call.
