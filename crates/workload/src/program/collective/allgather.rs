@@ -4,6 +4,7 @@ use super::{
     How, Part, Piece, Sink, Task, gather, log2_ceil, round_of, rounds_of,
     tree::{self, BINOMIAL},
 };
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const RING: About = About {
@@ -61,8 +62,11 @@ pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
     if !task.size.is_power_of_two() {
         return bruck(task, round, out);
     }
-    let peer = task.rank ^ (1 << round);
-    let held = |rank: u32| Piece::Blocks { first: rank >> round << round, count: 1 << round };
+    let peer = CommRank::new(task.rank.number() ^ (1 << round));
+    let held = |rank: CommRank| {
+        let first = CommRank::new(rank.number() >> round << round);
+        Piece::Blocks { first, count: 1 << round }
+    };
     out.recv(peer, held(peer), How::Store);
     out.send(peer, held(task.rank));
 }
@@ -84,7 +88,7 @@ pub(crate) fn neighbour(task: &Task, round: u32, out: &mut dyn Sink) {
     if !task.size.is_multiple_of(2) {
         return ring(task, round, out);
     }
-    let even = task.rank.is_multiple_of(2);
+    let even = task.rank.number().is_multiple_of(2);
     let peer = if even == round.is_multiple_of(2) { task.right(1) } else { task.left(1) };
     if round == 0 {
         out.recv(peer, Piece::Blocks { first: peer, count: 1 }, How::Store);
@@ -96,14 +100,11 @@ pub(crate) fn neighbour(task: &Task, round: u32, out: &mut dyn Sink) {
 }
 
 /// First of the two blocks that a rank has got after a step: its own pair at first, then pairs further and further to both sides.
-fn arriving(task: &Task, round: u32) -> u32 {
-    let pair = task.rank & !1;
+fn arriving(task: &Task, round: u32) -> CommRank {
+    let (me, pair) = (task.rank.number(), task.rank.number() & !1);
     let distance = 2 * round.div_ceil(2);
-    if task.rank.is_multiple_of(2) == round.is_multiple_of(2) {
-        task.wrap(pair, distance)
-    } else {
-        task.wrap(pair, task.size - distance)
-    }
+    let forward = me.is_multiple_of(2) == round.is_multiple_of(2);
+    CommRank::new(task.wrap(pair, if forward { distance } else { task.size - distance }))
 }
 
 pub(crate) const GATHER_BCAST: About = About {

@@ -1,6 +1,7 @@
 //! Reductions whose result everybody gets.
 
 use super::{Fold, How, Part, Piece, Sink, Task, bcast, reduce, round_of, rounds_of, segment};
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const REDUCE_BCAST: About = About {
@@ -39,11 +40,11 @@ pub(crate) fn doubling_rounds(task: &Task) -> u32 {
 pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
     if round == 0 {
-        reduce::fold_in(task, task.rank, out);
+        reduce::fold_in(task, task.rank.number(), out);
     } else if round == fold.steps() + 1 {
         fold_out(task, out);
-    } else if let Some(player) = fold.player(task.rank) {
-        let peer = fold.rank(player ^ (1 << (round - 1)));
+    } else if let Some(player) = fold.player(task.rank.number()) {
+        let peer = CommRank::new(fold.rank(player ^ (1 << (round - 1))));
         out.recv(peer, task.whole(), How::Combine);
         out.send(peer, task.whole());
     }
@@ -52,9 +53,9 @@ pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
 /// The even rank of a pair gives the result to the odd one.
 fn fold_out(task: &Task, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
-    match (fold.other(task.rank), fold.player(task.rank)) {
-        (Some(other), Some(_)) => out.send(other, task.whole()),
-        (Some(other), None) => out.recv(other, task.whole(), How::Store),
+    match (fold.other(task.rank.number()), fold.player(task.rank.number())) {
+        (Some(other), Some(_)) => out.send(CommRank::new(other), task.whole()),
+        (Some(other), None) => out.recv(CommRank::new(other), task.whole(), How::Store),
         (None, _) => {}
     }
 }
@@ -72,7 +73,7 @@ pub(crate) fn ring_rounds(task: &Task) -> u32 {
 }
 
 pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
-    let part = |rank: u32| task.cut(rank, rank + 1, task.size);
+    let part = |rank: CommRank| task.cut(rank.number(), rank.number() + 1, task.size);
     let steps = task.size - 1;
     if round < steps {
         out.recv(task.left(1), part(task.left(round + 1)), How::Combine);
@@ -84,9 +85,9 @@ pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
 
 /// Ring allgather of parts that are complete at the rank before their number.
 fn collect(task: &Task, step: u32, out: &mut dyn Sink) {
-    let part = |rank: u32| task.cut(rank, rank + 1, task.size);
+    let part = |rank: CommRank| task.cut(rank.number(), rank.number() + 1, task.size);
     out.recv(task.left(1), part(task.left(step)), How::Store);
-    out.send(task.right(1), part(task.wrap(task.left(step), 1)));
+    out.send(task.right(1), part(CommRank::new(task.wrap(task.left(step).number(), 1))));
 }
 
 pub(crate) const SEGMENTED_RING: About = About {
@@ -118,7 +119,8 @@ pub(crate) fn segmented_ring(task: &Task, round: u32, out: &mut dyn Sink) {
     if turn == turns {
         return collect(task, step, out);
     }
-    let part = |rank: u32| {
+    let part = |rank: CommRank| {
+        let rank = rank.number();
         let Piece::Bytes { start, len } = task.cut(rank, rank + 1, task.size) else { return Piece::Signal };
         let border = |i: u32| (u128::from(len) * u128::from(i) / u128::from(turns)) as u64;
         Piece::Bytes { start: start + border(turn), len: border(turn + 1) - border(turn) }
@@ -144,19 +146,19 @@ pub(crate) fn rabenseifner(task: &Task, round: u32, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
     let steps = fold.steps();
     if round == 0 {
-        return reduce::fold_in(task, task.rank, out);
+        return reduce::fold_in(task, task.rank.number(), out);
     }
     if round == 2 * steps + 1 {
         return fold_out(task, out);
     }
-    let Some(player) = fold.player(task.rank) else { return };
+    let Some(player) = fold.player(task.rank.number()) else { return };
     if round <= steps {
         return reduce::halve(task, player, round - 1, out);
     }
     let step = 2 * steps - round;
     let partner = player ^ (1 << step);
     let (mine, other) = (reduce::range(fold, player, step + 1), reduce::range(fold, partner, step + 1));
-    let peer = fold.rank(partner);
+    let peer = CommRank::new(fold.rank(partner));
     out.recv(peer, task.cut(other.0, other.1, fold.power), How::Store);
     out.send(peer, task.cut(mine.0, mine.1, fold.power));
 }

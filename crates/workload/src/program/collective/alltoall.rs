@@ -1,6 +1,7 @@
 //! All-to-alls, also with unequal blocks (where empty blocks are not sent).
 
 use super::{CHUNK, How, Piece, Sink, Task, WINDOW, log2_ceil};
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const LINEAR: About = About {
@@ -79,8 +80,9 @@ pub(crate) fn exchange(task: &Task, round: u32, out: &mut dyn Sink) {
     if !task.size.is_power_of_two() {
         return pairwise(task, round, out);
     }
-    take(task, task.rank ^ (round + 1), out);
-    give(task, task.rank ^ (round + 1), out);
+    let peer = CommRank::new(task.rank.number() ^ (round + 1));
+    take(task, peer, out);
+    give(task, peer, out);
 }
 
 pub(crate) const BRUCK: About = About {
@@ -101,7 +103,7 @@ pub(crate) fn bruck(task: &Task, round: u32, out: &mut dyn Sink) {
 }
 
 /// Receives the block of another rank, unless it is known to be empty.
-fn take(task: &Task, peer: u32, out: &mut dyn Sink) {
+fn take(task: &Task, peer: CommRank, out: &mut dyn Sink) {
     let piece = Piece::Pair { from: peer, to: task.rank };
     if task.counts.is_none() || task.bytes_of(piece, false) > 0 {
         out.recv(peer, piece, How::Store);
@@ -109,7 +111,7 @@ fn take(task: &Task, peer: u32, out: &mut dyn Sink) {
 }
 
 /// Sends the block for another rank, unless it is known to be empty.
-fn give(task: &Task, peer: u32, out: &mut dyn Sink) {
+fn give(task: &Task, peer: CommRank, out: &mut dyn Sink) {
     let piece = Piece::Pair { from: task.rank, to: peer };
     if task.counts.is_none() || task.bytes_of(piece, true) > 0 {
         out.send(peer, piece);

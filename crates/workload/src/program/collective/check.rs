@@ -45,7 +45,7 @@ struct Rank {
     /// What is passed on, and for scans the result.
     total: Vec<Set>,
     result: Vec<Set>,
-    receives: Vec<(u32, Piece, How, Option<Message>)>,
+    receives: Vec<(CommRank, Piece, How, Option<Message>)>,
     unmatched_sends: usize,
 }
 
@@ -58,7 +58,7 @@ struct Traffic {
 
 struct Simulator {
     ranks: Vec<Rank>,
-    queues: BTreeMap<(u32, u32), VecDeque<Message>>,
+    queues: BTreeMap<(CommRank, CommRank), VecDeque<Message>>,
     traffic: Traffic,
     algorithm: &'static Algorithm,
     setting: Setting,
@@ -66,18 +66,18 @@ struct Simulator {
 
 #[derive(Default)]
 struct Posts {
-    receives: Vec<(u32, Piece, How)>,
-    sends: Vec<(u32, Piece)>,
+    receives: Vec<(CommRank, Piece, How)>,
+    sends: Vec<(CommRank, Piece)>,
     open: bool,
     ordered: Vec<bool>,
 }
 
 impl Sink for Posts {
-    fn recv(&mut self, peer: u32, piece: Piece, how: How) {
+    fn recv(&mut self, peer: CommRank, piece: Piece, how: How) {
         self.receives.push((peer, piece, how));
         self.ordered.push(true);
     }
-    fn send(&mut self, peer: u32, piece: Piece) {
+    fn send(&mut self, peer: CommRank, piece: Piece) {
         self.sends.push((peer, piece));
         self.ordered.push(false);
     }
@@ -100,11 +100,11 @@ fn atoms(task: &Task, piece: Piece) -> Vec<usize> {
         Piece::Signal if task.kind == Barrier => vec![0],
         Piece::Signal => vec![],
         Piece::Bytes { start, len } => (start as usize..(start + len) as usize).collect(),
-        Piece::Blocks { first, count } => (0..count as usize).map(|i| (first as usize + i) % p).collect(),
-        Piece::Pair { from, to } => vec![from as usize * p + to as usize],
+        Piece::Blocks { first, count } => (0..count as usize).map(|i| (first.index() + i) % p).collect(),
+        Piece::Pair { from, to } => vec![from.index() * p + to.index()],
         Piece::Neighbour(_) => vec![],
         Piece::Offsets { bit } => {
-            let me = task.rank as usize;
+            let me = task.rank.index();
             let offsets = (1..p).filter(|w| w >> bit & 1 == 1);
             let pair = |offset: usize| {
                 let from = (me + p - (offset & ((1 << bit) - 1)) % p) % p;
@@ -121,7 +121,7 @@ fn everybody(task: &Task) -> Set {
 
 /// What a rank holds before.
 fn before(task: &Task) -> Vec<Set> {
-    let (p, me, mine) = (task.size as usize, task.rank as usize, 1 << task.rank);
+    let (p, me, mine) = (task.size as usize, task.rank.index(), 1 << task.rank.number());
     let is_root = task.rank == task.root;
     match task.kind {
         Barrier => vec![mine],
@@ -136,8 +136,8 @@ fn before(task: &Task) -> Vec<Set> {
 
 /// What a rank must hold afterwards; `None` where it does not matter.
 fn after(task: &Task) -> Vec<Option<Set>> {
-    let (p, me) = (task.size as usize, task.rank as usize);
-    let (all, root) = (everybody(task), 1 << task.root);
+    let (p, me) = (task.size as usize, task.rank.index());
+    let (all, root) = (everybody(task), 1 << task.root.number());
     let is_root = task.rank == task.root;
     let block = |b: usize| task.counts.as_ref().is_none_or(|c| c[b] > 0);
     match task.kind {
@@ -211,7 +211,7 @@ impl Simulator {
         let size = rank.task.size;
         for (peer, piece, how) in posts.receives {
             if let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) {
-                if peer == rank.task.rank || peer >= size {
+                if peer == rank.task.rank || peer.number() >= size {
                     return Err(format!("{me} receives from {peer}"));
                 }
                 rank.receives.push((peer, piece, how, None));
@@ -221,7 +221,7 @@ impl Simulator {
             let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) else {
                 continue;
             };
-            if peer == rank.task.rank || peer >= size {
+            if peer == rank.task.rank || peer.number() >= size {
                 return Err(format!("{me} sends to {peer}"));
             }
             let sets: Vec<_> = atoms(&rank.task, piece).into_iter().map(|a| (a, rank.total[a])).collect();
@@ -232,7 +232,11 @@ impl Simulator {
             self.traffic.messages += 1;
             self.traffic.bytes += bytes;
             rank.unmatched_sends += 1;
-            self.queues.entry((me as u32, peer)).or_default().push_back(Message { piece, bytes, sets });
+            self.queues.entry((CommRank::from_index(me), peer)).or_default().push_back(Message {
+                piece,
+                bytes,
+                sets,
+            });
         }
         Ok(true)
     }
@@ -241,7 +245,7 @@ impl Simulator {
         let mut senders = Vec::new();
         let rank = &mut self.ranks[me];
         for (peer, piece, _, slot) in rank.receives.iter_mut().filter(|r| r.3.is_none()) {
-            let queue = self.queues.entry((*peer, me as u32)).or_default();
+            let queue = self.queues.entry((*peer, CommRank::from_index(me))).or_default();
             let Some(message) = queue.pop_front() else { continue };
             let bytes = rank.task.bytes_of(*piece, false);
             let neighbour = matches!(piece, Piece::Neighbour(_));
@@ -252,7 +256,7 @@ impl Simulator {
             senders.push(*peer);
         }
         for &peer in &senders {
-            self.ranks[peer as usize].unmatched_sends -= 1;
+            self.ranks[peer.index()].unmatched_sends -= 1;
         }
         Ok(!senders.is_empty())
     }
@@ -311,14 +315,14 @@ fn hurt(
     me: usize,
     posts: &mut usize,
     size: u32,
-    peer: u32,
+    peer: CommRank,
     piece: Piece,
-) -> Option<(u32, Piece)> {
+) -> Option<(CommRank, Piece)> {
     *posts += 1;
     match fault {
         Some((rank, n, fault)) if rank as usize == me && n + 1 == *posts => match (fault, piece) {
             (Fault::Drop, _) => None,
-            (Fault::WrongPeer, _) => Some(((peer + 1) % size, piece)),
+            (Fault::WrongPeer, _) => Some((CommRank::new((peer.number() + 1) % size), piece)),
             (Fault::Shrink, Piece::Bytes { start, len }) if len > 0 => {
                 Some((peer, Piece::Bytes { start, len: len - 1 }))
             }

@@ -4,6 +4,7 @@ use super::{
     CHUNK, How, Piece, Sink, Task,
     tree::{self, BINOMIAL, Tree},
 };
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 /// The blocks of the places of a subtree.
@@ -46,7 +47,12 @@ pub(crate) fn linear_scatter(task: &Task, round: u32, out: &mut dyn Sink) {
 }
 
 /// Calls `transfer(peer, block, true at the root)`.
-fn linear(task: &Task, round: u32, out: &mut dyn Sink, transfer: impl Fn(&mut dyn Sink, u32, Piece, bool)) {
+fn linear(
+    task: &Task,
+    round: u32,
+    out: &mut dyn Sink,
+    transfer: impl Fn(&mut dyn Sink, CommRank, Piece, bool),
+) {
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
     let needed = |rank| task.counts.is_none() || task.bytes_of(block(rank), true) > 0;
     if task.place() > 0 {

@@ -72,17 +72,17 @@ pub(crate) const WINDOW: Param = Param {
     doc: "most receives, and most sends, outstanding at once",
 };
 
-/// One rank's part of a collective call. Algorithms are formulas on the plain numbers of the communicator's ranks ([`CommRank`]).
+/// One rank's part of a collective call.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Which collective.
     pub kind: CollectiveKind,
-    /// This rank, in the communicator.
-    pub rank: u32,
+    /// This rank.
+    pub rank: CommRank,
     /// Ranks of the communicator.
     pub size: u32,
     /// Root, or 0.
-    pub root: u32,
+    pub root: CommRank,
     /// See [`Collective::bytes`].
     pub bytes: u64,
     /// See [`Collective::counts`].
@@ -111,16 +111,16 @@ pub enum Piece {
     /// from a scatter or `reduce_scatter`.
     Blocks {
         /// First rank.
-        first: u32,
+        first: CommRank,
         /// Number of ranks.
         count: u32,
     },
     /// The block from one rank to another, of an all-to-all.
     Pair {
         /// Whose it is.
-        from: u32,
+        from: CommRank,
         /// Who shall get it.
-        to: u32,
+        to: CommRank,
     },
     /// All blocks at hand whose way (receiver minus sender, modulo ranks) has a certain bit set: Bruck's all-to-all.
     Offsets {
@@ -145,9 +145,9 @@ pub enum How {
 /// Takes a rank's rounds.
 pub trait Sink {
     /// Posts a receive. Within a round receives come before the sends that they may meet.
-    fn recv(&mut self, peer: u32, piece: Piece, how: How);
+    fn recv(&mut self, peer: CommRank, piece: Piece, how: How);
     /// Posts a send.
-    fn send(&mut self, peer: u32, piece: Piece);
+    fn send(&mut self, peer: CommRank, piece: Piece);
     /// The next round continues this one: it starts at once, and what it waits for later includes this round.
     fn open(&mut self);
 }
@@ -157,7 +157,7 @@ impl Task {
     ///
     /// # Errors
     /// What is wrong with the call.
-    pub fn new(call: &Collective, me: CommRank, size: u32) -> Result<Self, String> {
+    pub fn new(call: &Collective, rank: CommRank, size: u32) -> Result<Self, String> {
         use CollectiveKind::{
             Alltoallv, Alltoallw, Bcast, Gather, Gatherv, NeighborAllgather, NeighborAlltoall, Reduce,
             Scatter, Scatterv,
@@ -166,9 +166,9 @@ impl Task {
             || matches!(call.kind, CollectiveKind::Allgatherv | CollectiveKind::ReduceScatter);
         let neighbours = matches!(call.kind, NeighborAllgather | NeighborAlltoall);
         let rooted = matches!(call.kind, Bcast | Gather | Gatherv | Scatter | Scatterv | Reduce);
-        let (rank, root) = (me.number(), if rooted { call.root.number() } else { 0 });
+        let root = if rooted { call.root } else { CommRank::new(0) };
         let pairs = matches!(call.kind, Alltoallv | Alltoallw | NeighborAlltoall);
-        if root >= size {
+        if root.number() >= size {
             return Err(format!("root {root} is not among the {size} ranks of the communicator"));
         }
         let partners = match &call.neighbours {
@@ -223,12 +223,14 @@ impl Task {
             Piece::Bytes { len, .. } => len,
             Piece::Blocks { first, count } => match &self.counts {
                 None => u64::from(count).saturating_mul(self.bytes),
-                Some(c) => (0..count).map(|i| c[self.wrap(first, i) as usize]).fold(0, u64::saturating_add),
+                Some(c) => {
+                    (0..count).map(|i| c[self.wrap(first.number(), i) as usize]).fold(0, u64::saturating_add)
+                }
             },
             Piece::Pair { from, to } => match &self.counts {
                 None => self.bytes,
-                Some(c) if sending => c[to as usize],
-                Some(c) => c[(self.size + from) as usize],
+                Some(c) if sending => c[to.index()],
+                Some(c) => c[self.size as usize + from.index()],
             },
             Piece::Offsets { bit } => {
                 let (span, rest) = (1u64 << bit, u64::from(self.size) % (2 << bit));
@@ -250,27 +252,27 @@ impl Task {
 
     /// This rank, counted from the root.
     pub(crate) fn place(&self) -> u32 {
-        self.wrap(self.rank, self.size - self.root)
+        self.wrap(self.rank.number(), self.size - self.root.number())
     }
 
     /// The rank at a place counted from the root.
-    pub(crate) fn at(&self, place: u32) -> u32 {
-        self.wrap(place, self.root)
+    pub(crate) fn at(&self, place: u32) -> CommRank {
+        CommRank::new(self.wrap(place, self.root.number()))
     }
 
-    /// The rank `distance` (at most the number of ranks) after another, going round.
-    pub(crate) fn wrap(&self, rank: u32, distance: u32) -> u32 {
-        ((u64::from(rank) + u64::from(distance)) % u64::from(self.size)) as u32
+    /// The number `distance` (at most the number of ranks) after another, going round: of ranks, or of places.
+    pub(crate) fn wrap(&self, number: u32, distance: u32) -> u32 {
+        ((u64::from(number) + u64::from(distance)) % u64::from(self.size)) as u32
     }
 
     /// The rank `distance` (at most the number of ranks) after this one.
-    pub(crate) fn right(&self, distance: u32) -> u32 {
-        self.wrap(self.rank, distance)
+    pub(crate) fn right(&self, distance: u32) -> CommRank {
+        CommRank::new(self.wrap(self.rank.number(), distance))
     }
 
     /// The rank `distance` (at most the number of ranks) before this one.
-    pub(crate) fn left(&self, distance: u32) -> u32 {
-        self.wrap(self.rank, self.size - distance)
+    pub(crate) fn left(&self, distance: u32) -> CommRank {
+        CommRank::new(self.wrap(self.rank.number(), self.size - distance))
     }
 
     /// All data.
@@ -279,7 +281,7 @@ impl Task {
         match self.kind {
             Barrier => Piece::Signal,
             Bcast | Reduce | Allreduce | Scan | Exscan => Piece::Bytes { start: 0, len: self.bytes },
-            _ => Piece::Blocks { first: 0, count: self.size },
+            _ => Piece::Blocks { first: CommRank::new(0), count: self.size },
         }
     }
 
@@ -336,7 +338,8 @@ pub(crate) fn log2_ceil(n: u32) -> u32 {
 }
 
 /// How algorithms for powers of two deal with other numbers of ranks: with `extra` ranks more than the power of two below, the
-/// first `extra` pairs of neighbouring ranks act as one, which the even rank plays.
+/// first `extra` pairs of neighbouring ranks act as one, which the even rank plays. Ranks are plain numbers here, since some algorithms count them
+/// from the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fold {
     /// The power of two.

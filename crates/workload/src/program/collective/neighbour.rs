@@ -26,12 +26,12 @@ pub(crate) fn linear(task: &Task, round: u32, out: &mut dyn Sink) {
     let chunks = chunks(task);
     let first = (round % chunks * CHUNK) as usize;
     let part = neighbours.iter().enumerate().skip(first).take(CHUNK as usize);
-    for (i, &peer) in part.filter(|&(_, &n)| n != PROC_NULL && n.number() != task.rank) {
+    for (i, &peer) in part.filter(|&(_, &n)| n != PROC_NULL && n != task.rank) {
         let piece = Piece::Neighbour(i as u32);
         if round < chunks {
-            out.recv(peer.number(), piece, How::Store);
+            out.recv(peer, piece, How::Store);
         } else {
-            out.send(peer.number(), piece);
+            out.send(peer, piece);
         }
     }
     if round + 1 < 2 * chunks {

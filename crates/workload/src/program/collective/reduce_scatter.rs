@@ -6,6 +6,7 @@ use super::{
     round_of, rounds_of,
     tree::{self, BINOMIAL},
 };
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const HALVING: About = About {
@@ -24,9 +25,9 @@ pub(crate) fn halving_rounds(task: &Task) -> u32 {
 pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
     if round == 0 {
-        return super::reduce::fold_in(task, task.rank, out);
+        return super::reduce::fold_in(task, task.rank.number(), out);
     }
-    let player = fold.player(task.rank);
+    let player = fold.player(task.rank.number());
     if round == fold.steps() + 1 {
         unfold(task, out);
     } else if let Some(player) = player {
@@ -36,7 +37,7 @@ pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
             let first = player & !(half - 1);
             players(task, first, first + half)
         };
-        let peer = fold.rank(partner);
+        let peer = CommRank::new(fold.rank(partner));
         out.recv(peer, blocks(player), How::Combine);
         out.send(peer, blocks(partner));
     }
@@ -59,12 +60,12 @@ pub(crate) fn butterfly(task: &Task, round: u32, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
     let steps = fold.steps();
     if round == 0 {
-        return super::reduce::fold_in(task, task.rank, out);
+        return super::reduce::fold_in(task, task.rank.number(), out);
     }
     if round == steps + 2 {
         return unfold(task, out);
     }
-    let Some(player) = fold.player(task.rank) else { return };
+    let Some(player) = fold.player(task.rank.number()) else { return };
     let (partner, own, other) = if round <= steps {
         let partner = player ^ (1 << (round - 1));
         (partner, range(fold, player, round), range(fold, partner, round))
@@ -76,15 +77,16 @@ pub(crate) fn butterfly(task: &Task, round: u32, out: &mut dyn Sink) {
         return;
     }
     let how = if round <= steps { How::Combine } else { How::Store };
-    out.recv(fold.rank(partner), players(task, own.0, own.1), how);
-    out.send(fold.rank(partner), players(task, other.0, other.1));
+    let peer = CommRank::new(fold.rank(partner));
+    out.recv(peer, players(task, own.0, own.1), how);
+    out.send(peer, players(task, other.0, other.1));
 }
 
 /// The even rank of a pair gives the odd one its block.
 fn unfold(task: &Task, out: &mut dyn Sink) {
     let fold = Fold::new(task.size);
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
-    match (fold.other(task.rank), fold.player(task.rank)) {
+    match (fold.other(task.rank.number()).map(CommRank::new), fold.player(task.rank.number())) {
         (Some(other), Some(_)) => out.send(other, block(other)),
         (Some(other), None) => out.recv(other, block(task.rank), How::Store),
         (None, _) => {}
@@ -95,7 +97,7 @@ fn unfold(task: &Task, out: &mut dyn Sink) {
 fn players(task: &Task, first: u32, last: u32) -> Piece {
     let fold = Fold::new(task.size);
     let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
-    Piece::Blocks { first: border(first), count: border(last) - border(first) }
+    Piece::Blocks { first: CommRank::new(border(first)), count: border(last) - border(first) }
 }
 
 pub(crate) const RING: About = About {

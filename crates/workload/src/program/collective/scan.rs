@@ -1,6 +1,7 @@
 //! Prefix reductions, inclusive and exclusive.
 
 use super::{How, Sink, Task, log2_ceil};
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const LINEAR: About = About {
@@ -16,11 +17,12 @@ pub(crate) fn linear_rounds(_: &Task) -> u32 {
 }
 
 pub(crate) fn linear(task: &Task, round: u32, out: &mut dyn Sink) {
-    if round == 0 && task.rank > 0 {
-        out.recv(task.rank - 1, task.whole(), How::Combine);
+    let me = task.rank.number();
+    if round == 0 && me > 0 {
+        out.recv(CommRank::new(me - 1), task.whole(), How::Combine);
     }
-    if round == 1 && task.rank + 1 < task.size {
-        out.send(task.rank + 1, task.whole());
+    if round == 1 && me + 1 < task.size {
+        out.send(CommRank::new(me + 1), task.whole());
     }
 }
 
@@ -37,8 +39,8 @@ pub(crate) fn doubling_rounds(task: &Task) -> u32 {
 }
 
 pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
-    let peer = task.rank ^ (1 << round);
-    if peer < task.size {
+    let peer = CommRank::new(task.rank.number() ^ (1 << round));
+    if peer.number() < task.size {
         out.recv(peer, task.whole(), if peer < task.rank { How::Combine } else { How::Pass });
         out.send(peer, task.whole());
     }

@@ -87,8 +87,7 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    fn post(&mut self, kind: Kind, peer: u32, amount: u64) {
-        let peer = CommRank::new(peer);
+    fn post(&mut self, kind: Kind, peer: CommRank, amount: u64) {
         let peer = self.members.map_or(peer.of_world(), |m| m[peer.index()]);
         let op = Op { kind, peer, amount, ..self.pattern };
         self.posted.push(self.chain.emit(self.next, self.batch, op, After::Start));
@@ -96,7 +95,7 @@ impl Round<'_> {
 }
 
 impl Sink for Round<'_> {
-    fn recv(&mut self, peer: u32, piece: Piece, how: How) {
+    fn recv(&mut self, peer: CommRank, piece: Piece, how: How) {
         let bytes = self.task.bytes_of(piece, false);
         if how != How::Store {
             *self.combine = self.combine.saturating_add(bytes);
@@ -104,7 +103,7 @@ impl Sink for Round<'_> {
         self.post(Kind::Recv, peer, bytes);
     }
 
-    fn send(&mut self, peer: u32, piece: Piece) {
+    fn send(&mut self, peer: CommRank, piece: Piece) {
         let bytes = self.task.bytes_of(piece, true);
         self.post(Kind::Send, peer, bytes);
     }
