@@ -112,7 +112,7 @@ impl Program for Graph {
 
     fn open(&self, rank: RankId) -> Box<dyn Cursor> {
         let (parts, cuts) = (Arc::clone(&self.parts), Arc::clone(&self.cuts));
-        Box::new(Reader { parts, cuts, rank: rank.index(), next: 0 })
+        Box::new(Reader { parts, cuts, rank, next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -144,14 +144,14 @@ impl Program for Graph {
 struct Reader {
     parts: Arc<[Part]>,
     cuts: Arc<[Box<[Cut]>]>,
-    rank: usize,
+    rank: RankId,
     /// Number of the next batch.
     next: usize,
 }
 
 impl Cursor for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
-        let (part, cuts) = (&self.parts[self.rank], &self.cuts[self.rank]);
+        let (part, cuts) = (&self.parts[self.rank.index()], &self.cuts[self.rank.index()]);
         let Some(end) = cuts.get(self.next) else { return Ok(()) };
         let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| cuts[before]);
         self.next += 1;

@@ -81,7 +81,7 @@ impl Program for List {
 
     fn open(&self, rank: RankId) -> Box<dyn Cursor> {
         let (ranks, cuts) = (Arc::clone(&self.ranks), Arc::clone(&self.cuts));
-        Box::new(Reader { ranks, cuts, rank: rank.index(), next: 0 })
+        Box::new(Reader { ranks, cuts, rank, next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -116,14 +116,14 @@ impl Program for List {
 struct Reader {
     ranks: Arc<Vec<Rank>>,
     cuts: Arc<[Box<[Cut]>]>,
-    rank: usize,
+    rank: RankId,
     /// Number of the next batch.
     next: usize,
 }
 
 impl Cursor for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
-        let (rank, cuts) = (&self.ranks[self.rank], &self.cuts[self.rank]);
+        let (rank, cuts) = (&self.ranks[self.rank.index()], &self.cuts[self.rank.index()]);
         let Some(end) = cuts.get(self.next) else { return Ok(()) };
         let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| cuts[before]);
         self.next += 1;
@@ -168,13 +168,13 @@ fn plain(kind: Kind, peer: u32, amount: u64, tag: u32) -> Op {
     }
 }
 
-/// A send that waits for nothing.
+/// A send that waits for nothing; its peer is written as the plain number of a rank.
 #[must_use]
 pub fn send(peer: u32, bytes: u64, tag: u32) -> Op {
     plain(Kind::Send, peer, bytes, tag)
 }
 
-/// A receive that waits for nothing.
+/// A receive that waits for nothing; its peer is written as the plain number of a rank.
 #[must_use]
 pub fn recv(peer: u32, bytes: u64, tag: u32) -> Op {
     plain(Kind::Recv, peer, bytes, tag)

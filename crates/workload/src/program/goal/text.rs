@@ -5,7 +5,7 @@ use super::{
     words::{Step, Words},
 };
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Kind, Op,
+    ANY_RANK, ANY_TAG, After, Kind, Op,
     graph::{Graph, Link, MAX_OPS, Part, Positions, cycle},
     input::{Input, Lines, Mistake, Mistakes},
 };
@@ -53,7 +53,7 @@ pub fn read_text(input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
 
 /// A rank that has been read.
 struct Read {
-    rank: u32,
+    rank: RankId,
     line: u64,
     part: Part,
 }
@@ -61,7 +61,7 @@ struct Read {
 /// The rank that is being read.
 struct Current {
     /// `None` if the number is wrong; what it holds is then read for its mistakes alone.
-    rank: Option<u32>,
+    rank: Option<RankId>,
     line: u64,
     span: Range<usize>,
 }
@@ -221,7 +221,7 @@ impl Reader {
         self.current = Some(Current { rank: None, line: words.line, span: word });
         let (rank, span) = words.number("the number of a rank", u64::from(u32::MAX))?;
         let ranks = self.ranks.unwrap_or(0);
-        let known = u32::try_from(rank).ok().filter(|&r| r < ranks);
+        let known = u32::try_from(rank).ok().filter(|&r| r < ranks).map(RankId::new);
         self.current = Some(Current { rank: known, line: words.line, span: span.clone() });
         if known.is_none() {
             let message = format!("there is no rank {rank}: the {ranks} ranks count from 0");
@@ -286,7 +286,7 @@ impl Reader {
                 }
                 words.at += 1;
                 words.keyword(if send { "to" } else { "from" })?;
-                op.peer = RankId::new(self.peer(send, words)?);
+                op.peer = self.peer(send, words)?;
             }
             other => {
                 let other = String::from_utf8_lossy(other);
@@ -302,18 +302,18 @@ impl Reader {
         Ok(op)
     }
 
-    fn peer(&self, send: bool, words: &mut Words<'_>) -> Step<u32> {
+    fn peer(&self, send: bool, words: &mut Words<'_>) -> Step<RankId> {
         if words.peek() == b'-' {
             let span = words.minus_one("a rank")?;
             if send {
                 return Err(Mistake::new(words.line, span, "only receives may leave the other rank open"));
             }
-            return Ok(ANY_SOURCE);
+            return Ok(ANY_RANK);
         }
         let (rank, span) = words.number("a rank", u64::from(u32::MAX))?;
         let ranks = self.ranks.unwrap_or(0);
         match u32::try_from(rank) {
-            Ok(peer) if peer < ranks || (peer == ANY_SOURCE && !send) => Ok(peer),
+            Ok(peer) if peer < ranks || (peer == ANY_RANK.number() && !send) => Ok(RankId::new(peer)),
             _ => {
                 let message = format!("there is no rank {rank}: the {ranks} ranks count from 0");
                 Err(Mistake::new(words.line, span, message))
@@ -428,10 +428,8 @@ impl Reader {
         }
         if self.mistakes.is_empty() && self.parts.len() < ranks as usize {
             let missing = ranks as usize - self.parts.len();
-            let first = (0u32..)
-                .zip(&self.parts)
-                .find(|(i, p)| *i != p.rank)
-                .map_or(self.parts.len(), |f| f.0 as usize);
+            let first = RankId::first(ranks).zip(&self.parts).find(|(rank, p)| *rank != p.rank);
+            let first = first.map_or(self.parts.len(), |(rank, _)| rank.index());
             let message = match missing {
                 1 => format!("rank {first} is missing"),
                 _ => format!("{missing} of {ranks} ranks are missing, the first is rank {first}"),
