@@ -12,7 +12,7 @@ use base::{
 use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
-    entry::{JobKeys, Needs},
+    entry::{Contention, JobKeys, Needs},
     memory::Prediction,
     messages::MessageNetwork,
     setup::JobSetup,
@@ -21,6 +21,7 @@ use model::{
 /// Model `congestion`.
 pub const CONGESTION: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: true, time: false },
+    contention: Contention::Counted,
     job_keys: JobKeys { after: "start", params: JOB, sharing: None },
     ..ModelEntry::new(setup::ABOUT, build)
 };

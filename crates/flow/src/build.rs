@@ -12,7 +12,7 @@ use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
     energy::{self, Energy},
-    entry::Needs,
+    entry::{Contention, Needs},
     memory::Prediction,
     messages::MessageNetwork,
     setup::{Change, JobSetup, Measure},
@@ -21,6 +21,7 @@ use model::{
 /// Model `flow`. A platform brings its routes; on other topologies the model itself asks for a routing.
 pub const FLOW: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: false, time: true },
+    contention: Contention::Shared,
     sections: &[&energy::SECTION],
     ..ModelEntry::new(config::ABOUT, build)
 };

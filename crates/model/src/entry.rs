@@ -18,6 +18,8 @@ pub struct ModelEntry {
     pub about: About,
     /// What an experiment with it must have.
     pub needs: Needs,
+    /// What it sees of messages that meet.
+    pub contention: Contention,
     /// True if its runs can be saved and taken up again.
     pub saved: bool,
     /// True if its runs can be spread over several processes.
@@ -54,6 +56,21 @@ pub struct Needs {
     pub time: bool,
 }
 
+/// What a model sees of messages that want the same link at the same time, from least to most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Contention {
+    /// Nothing: every message is alone in the network.
+    Unseen,
+    /// How many cross each link, whenever they do.
+    Counted,
+    /// The bandwidth that each gets while they meet; no queue between them.
+    Shared,
+    /// Queues and buffers for a part of the run; for the rest it predicts what they would do.
+    Predicted,
+    /// Queues and buffers, all of the time.
+    Queued,
+}
+
 /// Keys of `[[job]]` that a model declares. Other models leave them alone.
 #[derive(Clone, Copy)]
 pub struct JobKeys {
@@ -66,12 +83,19 @@ pub struct JobKeys {
 }
 
 impl ModelEntry {
+    /// Rank of a model by how much of a network it simulates: the greater, the dearer, and the nearer to the real one. Who has time stands above who has none.
+    #[must_use]
+    pub fn fidelity(&self) -> (bool, Contention) {
+        (self.needs.time, self.contention)
+    }
+
     /// A model with time on a routed network, without sections, job keys and lists of its own.
     #[must_use]
     pub const fn new(about: About, build: Build) -> Self {
         Self {
             about,
             needs: Needs { fabric: true, routing: true, time: true },
+            contention: Contention::Unseen,
             saved: false,
             ranks: false,
             sections: &[],

@@ -19,6 +19,7 @@ use base::{
 use fabric::{graph::Fabric, routing::Routing};
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch, energy,
+    entry::Contention,
     memory::Prediction,
     messages::MessageNetwork,
     section::{Refusal, SectionEntry},
@@ -27,6 +28,7 @@ use model::{
 
 /// Model `packet`.
 pub const PACKET: ModelEntry = ModelEntry {
+    contention: Contention::Queued,
     saved: true,
     ranks: true,
     sections: SECTIONS,
@@ -37,6 +39,7 @@ pub const PACKET: ModelEntry = ModelEntry {
 
 /// Model `hybrid`.
 pub const HYBRID: ModelEntry = ModelEntry {
+    contention: Contention::Predicted,
     implied: &[hybrid::ABOUT.name],
     refuses: &[
         (
