@@ -12,6 +12,7 @@ mod congestion;
 mod fabric;
 mod flow;
 mod init;
+mod models;
 mod opensm;
 mod page;
 mod portals;

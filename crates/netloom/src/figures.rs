@@ -12,7 +12,11 @@ use crate::{
 use base::registry::nearest;
 use report::plot::{Axis, Facet, Mark, Plot, Series, Ticks};
 use results::{batch::student_t, numbers::numbers};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Width of a printed column and of a page of two, in points.
 const WIDTHS: [f64; 2] = [252.0, 516.0];
@@ -32,6 +36,21 @@ struct Sample<'a> {
     row: &'a Row,
     x: f64,
     y: f64,
+}
+
+/// Writes a figure as SVG and PDF into a directory, which is made if it is missing; files of these names are replaced.
+///
+/// # Errors
+/// If the system refuses.
+pub fn put(plot: &Plot, directory: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+    let mut written = Vec::new();
+    for (form, bytes) in [("svg", plot.svg().into_bytes()), ("pdf", plot.pdf())] {
+        let path = directory.join(format!("{name}.{form}"));
+        let put = fs::create_dir_all(directory).and_then(|()| fs::write(&path, bytes));
+        put.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
+        written.push(path);
+    }
+    Ok(written)
 }
 
 /// A figure of points.

@@ -90,7 +90,7 @@ pub fn prepare_text(
 }
 
 /// Refuses a file that describes a series of runs: which of its points is meant?
-fn no_series(experiment: &Experiment, name: &str, diagnostics: &Diagnostics) -> Result<(), Error> {
+pub(crate) fn no_series(experiment: &Experiment, name: &str, diagnostics: &Diagnostics) -> Result<(), Error> {
     let Some(place) = experiment.series else { return Ok(()) };
     let mut only = Diagnostics::default();
     only.sources.clone_from(&diagnostics.sources);

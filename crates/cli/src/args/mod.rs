@@ -92,7 +92,7 @@ pub enum Command {
     Swarm(SwarmArgs),
     /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets
     Resilient(Box<ResilientArgs>),
-    /// Put two finished runs side by side; ends with 10 if they differ by more than the tolerances
+    /// Put two finished runs side by side (ends with 10 if they differ by more than the tolerances), or one experiment on every model
     Compare(CompareArgs),
     /// Compare the flow model with another simulator's scenarios
     Flow {
@@ -399,17 +399,29 @@ pub enum Plant {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Output directory of a run, or its summary.json: what differences are relative to
-    #[arg(value_name = "A")]
-    pub a: PathBuf,
+    #[arg(value_name = "A", required_unless_present = "models", conflicts_with = "models")]
+    pub a: Option<PathBuf>,
     /// Another
-    #[arg(value_name = "B")]
-    pub b: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "models", conflicts_with = "models")]
+    pub b: Option<PathBuf>,
     /// Relative difference that is allowed
-    #[arg(long, value_name = "X", default_value = "0", value_parser = tolerance)]
+    #[arg(long, value_name = "X", default_value = "0", value_parser = tolerance, conflicts_with = "models")]
     pub tolerance: f64,
     /// The same for one quantity, or all whose names begin so: `--tolerance-of jobs=0.05`; repeatable
-    #[arg(long = "tolerance-of", value_name = "NAME=X", value_parser = named_tolerance)]
+    #[arg(long = "tolerance-of", value_name = "NAME=X", value_parser = named_tolerance, conflicts_with = "models")]
     pub named: Vec<(String, f64)>,
+    /// Instead of two runs: run this experiment (TOML; `-` for standard input) on every model that can carry it; ends with 3 if fewer than two do
+    #[arg(long, value_name = "FILE")]
+    pub models: Option<PathBuf>,
+    /// With --models: override a value of the experiment, as `run` does; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "models")]
+    pub set: Vec<String>,
+    /// With --models: write the table (CSV, Parquet) and the figure (SVG, PDF) into this directory; those of the same names are replaced
+    #[arg(long, value_name = "DIR", requires = "models")]
+    pub out: Option<PathBuf>,
+    /// With --models: threads of each run; the models run one after another
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), requires = "models")]
+    pub threads: u32,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -1,23 +1,33 @@
-//! `netloom compare A B`: two finished runs side by side.
+//! `netloom compare A B`: two finished runs side by side; `netloom compare --models FILE`: one experiment on every model.
 
 use crate::{
     args::{CompareArgs, Format},
     console::Console,
     exit::{Exit, Outcome},
+    terminal::Terminal,
 };
-use netloom::compare::{Tolerances, compare, load, text};
+use netloom::{
+    Input, Registry, RunOptions,
+    compare::{Tolerances, compare, load, text},
+    compare_models::compare_models,
+};
+use std::path::Path;
 
-/// Compares the runs in two output directories (or two `summary.json`).
+/// Compares the runs in two output directories (or two `summary.json`), or the models.
 ///
 /// # Errors
-/// If one of them cannot be read.
+/// If one of them cannot be read, or the experiment cannot be run.
 pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
-    let (a, b) = (load(&args.a)?, load(&args.b)?);
+    if let Some(file) = &args.models {
+        return models(file, args, console);
+    }
+    let [a_path, b_path] = [&args.a, &args.b].map(|path| path.as_deref().unwrap_or(Path::new("")));
+    let (a, b) = (load(a_path)?, load(b_path)?);
     let tolerances = Tolerances { all: args.tolerance, named: args.named.clone() };
     let comparison = compare((&a.0, a.1.as_ref()), (&b.0, b.1.as_ref()), &tolerances);
     match args.format {
         Format::Text => {
-            let names = [&args.a, &args.b].map(|path| path.display().to_string());
+            let names = [a_path, b_path].map(|path| path.display().to_string());
             console.print(&text(&comparison, [&names[0], &names[1]], [&a.0, &b.0]))?;
         }
         Format::Json => {
@@ -27,4 +37,19 @@ pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
         }
     }
     Ok(if comparison.within() { Exit::Done } else { Exit::Differences })
+}
+
+/// Runs the experiment on every model that can carry it.
+fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
+    let input = Input { file: file.to_owned(), set: args.set.clone() };
+    let options = RunOptions { threads: args.threads, ..RunOptions::default() };
+    let found = compare_models(&Registry::standard(), &input, &options, &Terminal::new(console))?;
+    if let Some(directory) = &args.out {
+        found.write(directory)?;
+    }
+    match args.format {
+        Format::Text => console.print(&found.text())?,
+        Format::Json => console.print_json(&found.object())?,
+    }
+    Ok(if found.compares() { Exit::Done } else { Exit::Experiment })
 }

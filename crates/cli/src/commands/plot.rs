@@ -5,9 +5,12 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use netloom::{Error, ErrorKind, figures::figure, sweep::kept};
+use netloom::{
+    Error, ErrorKind,
+    figures::{figure, put},
+    sweep::kept,
+};
 use serde_json::json;
-use std::fs;
 
 /// Draws every `[[plot]]`.
 ///
@@ -25,14 +28,8 @@ pub fn plot(args: &PlotArgs, console: &mut Console<'_>) -> Outcome {
     for spec in &kept.series.plots {
         let figure = figure(spec, &kept.series.sweep.axes, &kept.rows)?;
         figure.remarks.iter().for_each(|remark| console.remark(&format!("note: {remark}")));
-        for (form, bytes) in [("svg", figure.plot.svg().into_bytes()), ("pdf", figure.plot.pdf())] {
-            let path = args.out.join(format!("{}.{form}", figure.name));
-            let put = fs::create_dir_all(&args.out).and_then(|()| fs::write(&path, bytes));
-            put.map_err(|e| {
-                Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
-            })?;
-            written.push(path.display().to_string());
-        }
+        let files = put(&figure.plot, &args.out, &figure.name)?;
+        written.extend(files.iter().map(|path| path.display().to_string()));
     }
     match args.format {
         Format::Text => console.print(&(written.join("\n") + "\n"))?,
