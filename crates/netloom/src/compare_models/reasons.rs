@@ -41,7 +41,7 @@ fn of_reference((row, ran): (&Row, &Ran)) -> Vec<String> {
     };
     let mut sentences = vec![format!("The reference: {sees}.")];
     if let Some(share) = waiting(&ran.summary) {
-        sentences.push(format!("Waiting is {} of the latency of its packets.", percent(share)));
+        sentences.push(format!("Waiting is {} of a packet's latency.", percent(share)));
     }
     if let (State::Saturated, Some(t)) = (ran.summary.verdict.state, ran.summary.throughput) {
         let offered =
@@ -68,7 +68,8 @@ fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<St
             Contention::Shared => {
                 format!("The routing is adaptive: here it sees flows on links, in {other} bytes in queues.")
             }
-            _ => "The routing is adaptive, and there are no queues here that it could look at.".to_owned(),
+            _ => "The routing is adaptive and not followed here: there are no queues that it could look at."
+                .to_owned(),
         });
     }
     let programs_ask = ran.known.asked_above.as_ref().filter(|_| model.contention == Contention::Unseen);
@@ -97,7 +98,7 @@ fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<St
 /// What the model does not see of messages that meet, and how much that was for the reference.
 fn contention(row: &Row, ran: &Ran, (other, first): (&str, &Summary)) -> String {
     let missed = waiting(first).map_or_else(String::new, |share| {
-        format!(" Waiting is {} of the latency of packets in {other}.", percent(share))
+        format!(" In {other}, waiting is {} of a packet's latency.", percent(share))
     });
     match row.variant.model.contention {
         Contention::Predicted => {
@@ -115,10 +116,10 @@ fn contention(row: &Row, ran: &Ran, (other, first): (&str, &Summary)) -> String 
             }
         }
         Contention::Shared => format!(
-            "Messages that meet share bandwidth; no queues between them, no head-of-line blocking, no credits.{missed}"
+            "Messages that meet share bandwidth, also those of one terminal, which {other} sends one after another; there are no queues, no head-of-line blocking, no credits.{missed}"
         ),
         Contention::Counted => {
-            "It counts messages per link: no sizes of messages, no unequal links.".to_owned()
+            "It counts the messages of a level on each link as if all were sent at once: no sizes, no unequal links, nothing that evens out over time.".to_owned()
         }
         _ => format!("It sees no contention: no message waits for another in the network.{missed}"),
     }

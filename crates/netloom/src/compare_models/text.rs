@@ -4,6 +4,7 @@ use super::{
     measures::seconds,
     outcome::{ModelComparison, Row},
     reasons::reasons,
+    variant::Variant,
 };
 use crate::explained::wrap;
 use std::fmt::Write;
@@ -57,20 +58,21 @@ impl ModelComparison {
 
 /// What was changed of the file beside its model.
 fn changes(row: &Row) -> Vec<String> {
-    let carried = row.outcome.is_ok();
-    let (left_out, filled) = (&row.variant.left_out, &row.variant.filled);
-    let mut sentences = Vec::new();
-    if carried && !left_out.is_empty() {
-        let keys: Vec<&str> = left_out.iter().filter_map(|text| text.strip_prefix("[model] ")).collect();
-        let sections = left_out.iter().filter(|text| !text.starts_with("[model] ")).cloned();
-        let keys = (!keys.is_empty()).then(|| format!("{} of [model]", keys.join(", ")));
-        let all: Vec<String> = sections.chain(keys).collect();
-        sentences.push(format!("Left out, since the model does not declare it: {}.", all.join("; ")));
+    let Variant { left_out, filled, .. } = &row.variant;
+    if row.outcome.is_err() {
+        return Vec::new();
     }
-    if carried && !filled.is_empty() {
-        sentences.push(format!("Filled in: {}.", filled.join("; ")));
-    }
-    sentences
+    let keys: Vec<&str> = left_out.iter().filter_map(|text| text.strip_prefix("[model] ")).collect();
+    let sections = left_out.iter().filter(|text| !text.starts_with("[model] "));
+    let sections: Vec<&str> = sections.map(String::as_str).collect();
+    let filled: Vec<&str> = filled.iter().map(String::as_str).collect();
+    let of = |what: &str, all: &[&str]| (!all.is_empty()).then(|| format!("{what}: {}.", all.join(", ")));
+    let all = [
+        of("Keys of [model] that it does not read", &keys),
+        of("Sections left out", &sections),
+        of("Filled in", &filled),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 fn none() -> String {
@@ -90,8 +92,11 @@ fn times(faster: f64) -> String {
 }
 
 fn time(seconds: f64) -> String {
-    let (factor, unit) = if seconds < 1.0 { (1e3, "ms") } else { (1.0, "s") };
-    format!("{:.2} {unit}", seconds * factor)
+    match seconds {
+        s if s < 0.001 => format!("{:.0} us", s * 1e6),
+        s if s < 1.0 => format!("{:.1} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
 }
 
 /// Columns in two spaces' distance: the first two to the left, numbers to the right.
@@ -119,7 +124,7 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!([signed(-0.12345), signed(0.00001), signed(0.5)], ["-12.35 %", "0.00 %", "+50.00 %"]);
         assert_eq!([times(3.21), times(321.0)], ["3.2 x", "321 x"]);
-        assert_eq!([time(0.00321), time(3.217)], ["3.21 ms", "3.22 s"]);
+        assert_eq!([time(0.000321), time(0.00321), time(3.217)], ["321 us", "3.2 ms", "3.22 s"]);
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn variant(
             made.left_out.push(format!("[{section}]"));
         }
     }
-    for key in ALIKE.iter().filter(|key| !given.contains(*key)) {
+    for key in ALIKE.iter().filter(|key| !made.own && !given.contains(*key)) {
         let from = [own].into_iter().chain(models.iter().copied());
         let settled = from.filter_map(|m| Some((m, default(m, key)?))).next();
         if let Some((from, value)) =
@@ -143,7 +143,7 @@ mod tests {
         terminals = 4
         link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
         [resilience]
-        protocol = "selective-repeat"
+        protocol = "dor"
     "#;
 
     #[test]
@@ -162,6 +162,15 @@ mod tests {
         assert_eq!(all[2].left_out, ["[model] packet", "[model] chunk"]);
         assert_eq!(all[2].set, ["model.kind=flow", "model.router_delay=100 ns", "output="]);
         assert_eq!(all[2].filled, ["router_delay = 100 ns, as of packet"]);
+    }
+
+    /// Also those that it declares and refuses.
+    #[test]
+    fn sections_that_a_model_refuses_are_left_out() {
+        let all = of(FILE, &[]);
+        let without: Vec<bool> = all.iter().map(|v| v.left_out.iter().any(|l| l == "[resilience]")).collect();
+        assert_eq!(without, [false, true, true, true, true]);
+        assert!(all[1..].iter().all(|v| v.set.iter().any(|set| set == "resilience=")));
     }
 
     /// The file's own model says what is left open, whichever is dearer.
