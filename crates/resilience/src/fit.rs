@@ -41,7 +41,7 @@ pub struct Grid {
 struct Sampled {
     loss: f64,
     window: u32,
-    /// In picoseconds.
+    /// Mean over the samples, in picoseconds.
     time: f64,
 }
 

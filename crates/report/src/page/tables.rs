@@ -286,9 +286,9 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
 
 /// An operation of a rank.
 struct Span {
-    /// In picoseconds.
+    /// When it begins, in picoseconds.
     start: u64,
-    /// In picoseconds; not before `start`.
+    /// When it ends, in picoseconds; not before `start`.
     end: u64,
     /// Index in [`STATES`].
     state: usize,
