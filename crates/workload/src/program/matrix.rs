@@ -12,9 +12,9 @@ numbers! {
 /// Messages between two groups of ranks, in both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The lower one.
+    /// The lower of the two.
     pub low: GroupId,
-    /// The higher one.
+    /// The higher of the two.
     pub high: GroupId,
     /// How many messages.
     pub messages: u64,

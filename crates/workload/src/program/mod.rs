@@ -39,7 +39,7 @@ pub mod ranks;
 pub use damage::Damage;
 
 /// Any rank of the communicator may be the source ([`mpi::ANY_PEER`]); files and labels know it by this number, too.
-pub const ANY_SOURCE: u32 = u32::MAX;
+pub const ANY_SOURCE: u32 = mpi::ANY_PEER.number();
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_RANK: RankId = RankId::new(ANY_SOURCE);
 /// Any tag matches ([`Op::tag`] of a receive); contexts must still agree.

@@ -41,7 +41,7 @@ impl CommRank {
 /// The null process: transfers with it finish at once and move nothing.
 pub const PROC_NULL: CommRank = CommRank::new(u32::MAX - 1);
 /// Any rank of the communicator, as a receive's peer.
-pub const ANY_PEER: CommRank = CommRank::new(super::ANY_SOURCE);
+pub const ANY_PEER: CommRank = CommRank::new(u32::MAX);
 
 /// Completion semantics of a send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,7 +251,7 @@ pub enum Call {
 /// Messages of one size that a rank sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
-    /// Destination.
+    /// To which rank they go.
     pub peer: RankId,
     /// Payload of each.
     pub bytes: u64,

@@ -77,7 +77,7 @@ pub(crate) const WINDOW: Param = Param {
 pub struct Task {
     /// Which collective.
     pub kind: CollectiveKind,
-    /// This rank.
+    /// Whose part it is.
     pub rank: CommRank,
     /// Ranks of the communicator.
     pub size: u32,
