@@ -397,6 +397,9 @@ pub enum Plant {
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "netloom compare [OPTIONS] <A> <B>\n       netloom compare [OPTIONS] --models <FILE>"
+)]
 pub struct CompareArgs {
     /// Output directory of a run, or its summary.json: what differences are relative to
     #[arg(value_name = "A", required_unless_present = "models", conflicts_with = "models")]

@@ -16,7 +16,7 @@ pub struct Ran {
 pub struct Known {
     /// Its routing looks at queues; false also where the model does not tell.
     pub adaptive: bool,
-    /// Programs send, or may send, messages for which they ask first, because they are larger than this.
+    /// Programs send, or may send, messages for which they ask first, because they are larger than this; none also where the model does not tell.
     pub asked_above: Option<String>,
     /// Costs that follow from other sections: key, mean value with its unit.
     pub derived: Vec<(&'static str, String)>,

@@ -16,7 +16,8 @@ use results::{
 pub fn reasons(comparison: &ModelComparison, run: usize) -> Vec<String> {
     let runs: Vec<(&Row, &Ran)> = comparison.carried().collect();
     let (Some(reference), Some(this)) = (runs.first(), runs.get(run)) else { return Vec::new() };
-    let mut sentences = if run == 0 { of_reference(*this) } else { against(*this, *reference) };
+    let mut sentences =
+        if run == 0 { of_reference(*this, runs.len() > 1) } else { against(*this, *reference) };
     let summary = &this.1.summary;
     if !finished(summary) {
         let errors = if run == 0 { "no errors are given" } else { "its errors are not given" };
@@ -26,7 +27,7 @@ pub fn reasons(comparison: &ModelComparison, run: usize) -> Vec<String> {
     sentences
 }
 
-fn of_reference((row, ran): (&Row, &Ran)) -> Vec<String> {
+fn of_reference((row, ran): (&Row, &Ran), compared: bool) -> Vec<String> {
     let model = row.variant.model;
     let sees = match model.contention {
         Contention::Queued => "every packet waits in queues, holds buffers and returns credits",
@@ -39,7 +40,8 @@ fn of_reference((row, ran): (&Row, &Ran)) -> Vec<String> {
             "messages take their time by formula, and none waits for another in the network"
         }
     };
-    let mut sentences = vec![format!("The reference: {sees}.")];
+    let what = if compared { "The reference" } else { "The only one" };
+    let mut sentences = vec![format!("{what}: {sees}.")];
     if let Some(share) = waiting(&ran.summary) {
         sentences.push(format!("Waiting is {} of a packet's latency.", percent(share)));
     }

@@ -16,7 +16,6 @@ use crate::{
 };
 use base::units::parse_bytes;
 use model::Progress;
-use serde_json::Value as Json;
 use std::{collections::BTreeSet, sync::Mutex};
 
 /// The same experiment on every model of the registry, one after the other, so that their times can be compared.
@@ -58,7 +57,7 @@ pub fn compare_models(
 fn ran(prepared: &Prepared, watcher: &dyn Watcher) -> Result<Ran, Error> {
     let parameters = prepared.run.parameters();
     let derived = parameters.iter().filter(|p| p.derived);
-    let eager = eager(&prepared.experiment["model"]);
+    let eager = parameters.iter().find(|p| p.key == "eager").map(|p| p.values[1].clone());
     let asks = |above: u64| {
         let programs = prepared.run.jobs().iter().filter_map(|job| job.work.program());
         programs.map(|p| p.largest_message()).any(|largest| largest.is_none_or(|bytes| bytes > above))
@@ -70,12 +69,6 @@ fn ran(prepared: &Prepared, watcher: &dyn Watcher) -> Result<Ran, Error> {
         warnings: parameters.iter().filter_map(|p| p.warning.clone()).collect(),
     };
     Ok(Ran { summary: execute(prepared, watcher)?.summary, known })
-}
-
-/// Bytes above which programs ask first, with their unit.
-fn eager(model: &Json) -> Option<String> {
-    let given = [&model["eager"], &model[crate::experiment::keys::DERIVED]["eager"]["value"]];
-    given.into_iter().find_map(|value| value.as_str()).map(str::to_owned)
 }
 
 /// Why a model does not carry the experiment, in the words of its diagnostics. Their places are those of overrides that the user did not write.
