@@ -73,7 +73,8 @@ fn masked(text: &str) -> String {
 
 #[test]
 fn the_text_says_what_differs_and_why() {
-    let run = netloom(&["compare", "--models", "tests/good.toml", "--set", "job.0.load=1.0"]);
+    let set = ["--set", "job.0.load=1.0", "--set", "experiment.duration=20 us"];
+    let run = netloom(&[&["compare", "--models", "tests/good.toml"][..], &set].concat());
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     insta::assert_snapshot!("models-traffic", masked(&run.out));
     let run = Place::new(IDLE).compare(&[]);
@@ -150,7 +151,7 @@ fn who_cannot_carry_it_says_why() {
     let run = netloom(&["compare", "--models", "../../examples/sweep3d-loggops.toml"]);
     assert_eq!((run.status, run.err.as_str()), (3, ""));
     assert!(run.out.starts_with("sweep3d-loggops: 1 of 5 models carries it"), "{}", run.out);
-    assert_eq!(run.out.matches("Not carried: there is no section [fabric]").count(), 4, "{}", run.out);
+    assert_eq!(run.out.matches("Not carried: the section [fabric] is missing").count(), 4, "{}", run.out);
     // A file that its own model refuses, and no two others carry, is a wrong file.
     let run = Place::new(IDLE).compare(&["--set", "model.rooter=window"]);
     assert_eq!((run.status, run.out.as_str()), (3, ""));

@@ -417,13 +417,13 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub models: Option<PathBuf>,
     /// With --models: override a value of the experiment, as `run` does; repeatable
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "models")]
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "models", conflicts_with = "a")]
     pub set: Vec<String>,
     /// With --models: write the table (CSV, Parquet) and the figure (SVG, PDF) into this directory; those of the same names are replaced
-    #[arg(long, value_name = "DIR", requires = "models")]
+    #[arg(long, value_name = "DIR", requires = "models", conflicts_with = "a")]
     pub out: Option<PathBuf>,
     /// With --models: threads of each run; the models run one after another
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), requires = "models")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), requires = "models", conflicts_with = "a")]
     pub threads: u32,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -78,12 +78,13 @@ fn stands_for(name: &str, summary: &Summary, reference: &Summary) -> Option<f64>
     summary.congestion.as_ref().filter(|_| name == ACCEPTED && is_full(reference))?.bandwidth_fraction
 }
 
-/// True if the network accepts all it can: sources offer more, or as much as their links carry.
+/// True if the network accepts all it can: sources offer more, or as much as their links carry and that arrives.
 #[must_use]
 pub fn is_full(summary: &Summary) -> bool {
-    let offered = summary.throughput.and_then(|t| t.offered_fraction);
-    summary.throughput.is_some()
-        && (summary.verdict.state == State::Saturated || offered.is_some_and(|o| o >= 1.0))
+    summary.throughput.is_some_and(|t| {
+        let arrives = t.offered_fraction.is_some_and(|o| o >= 1.0 && t.accepted_fraction >= 0.9 * o);
+        summary.verdict.state == State::Saturated || arrives
+    })
 }
 
 /// True if its numbers describe all of the experiment.

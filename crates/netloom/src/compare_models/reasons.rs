@@ -77,7 +77,7 @@ fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<St
     let programs_ask = ran.known.asked_above.as_ref().filter(|_| model.contention == Contention::Unseen);
     if let Some(above) = programs_ask {
         sentences.push(format!(
-            "Messages above {above} may ask first; here the sender goes on the moment its receiver has matched."
+            "Messages above {above}, if there are any, ask first; here the sender goes on the moment its receiver has matched."
         ));
     }
     if model.needs.time && first.summary.verdict.state == State::Saturated {
@@ -143,11 +143,11 @@ fn without_time(ran: &Ran, first: &Summary, other: &str) -> String {
     }
 }
 
-/// Share of their latency that packets wait: at sources, for links and buffers, for earlier chunks.
+/// Share of their latency that packets wait: at sources, for links and buffers, for earlier chunks. None if it is not known or not worth a word.
 fn waiting(summary: &Summary) -> Option<f64> {
     let parts = summary.latency_parts_ps?;
     let all: f64 = parts.to_array().iter().sum();
-    Some((parts.source_queue + parts.hop_queue + parts.resequencing) / all).filter(|share| share.is_finite())
+    Some((parts.source_queue + parts.hop_queue + parts.resequencing) / all).filter(|share| *share >= 0.0005)
 }
 
 /// Flags beside the state, each with its meaning. Contradictions of the file stand in words of their own.

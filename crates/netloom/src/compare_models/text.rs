@@ -29,7 +29,7 @@ impl ModelComparison {
             };
             run += usize::from(row.outcome.is_ok());
             sentences.extend(changes(row));
-            let _ = write!(text, "\n{}\n{}", row.name(), wrap(&sentences.join(" "), 2));
+            let _ = write!(text, "\n{}\n{}", row.name(), lines(&sentences.join(" ")));
         }
         text
     }
@@ -73,6 +73,11 @@ fn changes(row: &Row) -> Vec<String> {
         of("Filled in", &filled),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// In lines, in which no number stands without its per cent.
+fn lines(text: &str) -> String {
+    wrap(&text.replace(" %", "\u{1}%"), 2).replace('\u{1}', " ")
 }
 
 fn none() -> String {
