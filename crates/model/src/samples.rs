@@ -44,7 +44,9 @@ pub fn complete<'a>(params: impl Iterator<Item = &'a Param>, given: &[(&str, Val
 #[must_use]
 pub fn topology(name: &str, given: &[(&str, Value)]) -> Arc<Fabric> {
     let entry = find(TOPOLOGIES, name).expect("a registered topology");
-    Arc::new((entry.build)(&values(entry, given)).unwrap_or_else(|p| panic!("{p:?}")))
+    let fabric: Fabric = (entry.build)(&values(entry, given)).unwrap_or_else(|p| panic!("{p:?}"));
+    debug_assert!(fabric.terminals() > 0, "a network has terminals");
+    Arc::new(fabric)
 }
 
 /// A registered routing bound to a fabric.
