@@ -153,10 +153,10 @@ fn waiting(summary: &Summary) -> Option<f64> {
 /// Flags beside the state, each with its meaning. Contradictions of the file stand in words of their own.
 fn flags(ran: &Ran) -> Vec<String> {
     let verdict = &ran.summary.verdict;
-    let told = |flag: &str| {
+    let known = |flag: &str| {
         State::name(verdict.state) == flag || (flag == "contradicts-fabric" && !ran.known.warnings.is_empty())
     };
-    let said = verdict.flags.iter().filter(|flag| !told(flag.as_str()));
+    let said = verdict.flags.iter().filter(|flag| !known(flag.as_str()));
     said.map(|flag| match FLAGS.iter().find(|(name, _)| name == flag) {
         Some((_, meaning)) => format!("Flag {flag}: {meaning}."),
         None => format!("Flag {flag}."),

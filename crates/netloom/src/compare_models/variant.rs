@@ -27,7 +27,7 @@ const SAVING: &[&str] = &["checkpoint", "checkpoint_wall"];
 /// An experiment with another model.
 #[derive(Clone)]
 pub struct Variant {
-    /// The model.
+    /// The model that it is for.
     pub model: &'static ModelEntry,
     /// True if the file names it.
     pub own: bool,
