@@ -92,7 +92,7 @@ fn a_message_alone_takes_the_same_time_on_every_model() {
     let (links, chunk, byte) = (4.0, 256.0, 80.0);
     let closed = links * 20_000.0 + 3.0 * 40_000.0 + 65_536.0 * byte + (links - 1.0) * chunk * byte;
     assert!((makespan("packet") - closed).abs() <= 1.0, "{} {closed}", makespan("packet"));
-    assert_eq!(makespan("hybrid"), makespan("packet"));
+    assert!((makespan("hybrid") - makespan("packet")).abs() < 0.5);
     for name in ["flow", "delay"] {
         let off = (makespan(name) - closed).abs();
         assert!(off <= (links - 1.0) * chunk * byte + 1.0, "{name}: {off}");
@@ -110,7 +110,7 @@ fn a_planted_disagreement_shows() {
         model(object, name)["error"]["jobs.job-0.makespan_ps"].as_f64().expect("an error")
     };
     assert!(error(&sound, "delay").abs() < 0.02 && error(&planted, "delay") > 1.0);
-    assert_eq!(error(&sound, "flow"), error(&planted, "flow"));
+    assert!((error(&sound, "flow") - error(&planted, "flow")).abs() < 1e-12);
     let reason = model(&planted, "delay")["reason"].as_str().expect("a text");
     assert!(reason.contains("`latency` is 10 us, and paths of [fabric] take"), "{reason}");
 }

@@ -159,7 +159,7 @@ mod tests {
         let all = of(FILE, &["resilience="]);
         assert_eq!(all[0].set, ["output="]);
         assert!(all[0].own && all[0].left_out.is_empty());
-        assert_eq!(all[2].left_out, ["[model] packet", "[model] chunk"]);
+        assert_eq!(all[2].left_out, ["[model] chunk", "[model] packet"]);
         assert_eq!(all[2].set, ["model.kind=flow", "model.router_delay=100 ns", "output="]);
         assert_eq!(all[2].filled, ["router_delay = 100 ns, as of packet"]);
     }
