@@ -53,6 +53,8 @@ impl ModelComparison {
                 object["state"] = Json::Null;
                 object["flags"] = json!([]);
                 object["reason"] = json!(reason);
+                object["value"] = json!({});
+                object["error"] = json!({});
             }
             (Ok(_), None) => {}
         }

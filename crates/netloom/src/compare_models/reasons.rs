@@ -91,6 +91,12 @@ fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<St
             ran.known.derived.iter().map(|(key, value)| format!("{key} {value}")).collect();
         sentences.push(format!("Its costs follow from [fabric] (means over pairs): {}.", all.join(", ")));
     }
+    let params = model.about.params;
+    let unread = reference.variant.left_out.iter().filter_map(|text| text.strip_prefix("[model] "));
+    let own: Vec<&str> = unread.filter(|key| params.iter().any(|p| p.name == *key)).collect();
+    if !own.is_empty() {
+        sentences.push(format!("It goes by keys that {other} does not read: {}.", own.join(", ")));
+    }
     sentences.extend(
         ran.known.warnings.iter().map(|warning| format!("The file contradicts its network: {warning}.")),
     );
