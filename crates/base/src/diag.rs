@@ -73,6 +73,8 @@ impl Diagnostic {
 pub struct Diagnostics {
     /// The texts, in the order of [`Diagnostics::add_source`].
     pub sources: Vec<Source>,
+    /// What a user is to know and is no mistake, a line each: keys without effect.
+    pub notes: Vec<String>,
     items: Vec<Diagnostic>,
 }
 

@@ -161,6 +161,26 @@ pub struct Problem {
     pub input: Option<Box<Excerpt>>,
 }
 
+/// A key that has no effect in a combination, and why. It is not refused: an experiment changes its model, routing or router by one word. But a
+/// user who wrote it is to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The section: `model`, `routing`, `job`.
+    pub section: &'static str,
+    /// The key in it.
+    pub key: &'static str,
+    /// The reason, as the rest of a sentence: `only programs read it`.
+    pub why: String,
+}
+
+impl Unread {
+    /// These keys of a section, all for one reason.
+    pub fn all(section: &'static str, keys: &[&'static str], why: impl Into<String>) -> Vec<Self> {
+        let why = why.into();
+        keys.iter().map(|&key| Self { section, key, why: why.clone() }).collect()
+    }
+}
+
 /// What was built of checked parameters, or all that is wrong with them.
 pub type Built<T> = Result<T, Vec<Problem>>;
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::{Kind, Param},
+    param::{Kind, Param, Unread},
     units::print_time,
 };
 use fabric::graph::Fabric;
@@ -23,6 +23,7 @@ pub const CONGESTION: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: true, time: false },
     contention: Contention::Counted,
     job_keys: JobKeys { after: "start", params: JOB, sharing: None },
+    unread,
     ..ModelEntry::new(setup::ABOUT, build)
 };
 
@@ -47,6 +48,18 @@ const JOB: &[Param] = &[
         doc: "Static congestion: only this level of the pattern, from 0; all if left out.",
     },
 ];
+
+/// Keys without effect: all that need time. Links' parameters are not among them: they stand in every file for other models.
+fn unread(_: &Parts<'_>) -> Vec<Unread> {
+    let why = "static congestion has no time";
+    let mut all = Unread::all("experiment", &["duration", "until", "limit", "warmup"], why);
+    all.extend(Unread::all(
+        "job",
+        &["load", "arrival", "start", "count", "compute", "combine", "reply", "outstanding"],
+        why,
+    ));
+    all
+}
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);

@@ -18,7 +18,10 @@ use crate::{
     graph::{Fabric, Parts, Peer, Port},
     routing::{Choice, Congestion, Facts, Hop, Routing, entry::Bound},
 };
-use base::index::{ChannelId, LinkId, PortId, RouterId, TerminalId};
+use base::{
+    index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
+    param::Unread,
+};
 use std::sync::Arc;
 
 /// Most planes of a network.
@@ -258,6 +261,11 @@ impl Routing for Stacked {
 
     fn facts(&self) -> Facts {
         self.routings.iter().map(|r| r.facts()).reduce(Facts::either).unwrap_or(Facts::ADAPTIVE)
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        // Planes are alike, but for failures, which change no key's meaning.
+        self.routings.first().map_or_else(Vec::new, |r| r.unread())
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -7,7 +7,10 @@ use crate::{
     interfaces::Interfaces,
     memory, run,
 };
-use base::diag::{Diagnostic, Diagnostics};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::Unread,
+};
 use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
@@ -23,8 +26,23 @@ pub const FLOW: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: false, time: true },
     contention: Contention::Shared,
     sections: &[&energy::SECTION],
+    unread,
     ..ModelEntry::new(config::ABOUT, build)
 };
+
+/// Keys without effect.
+fn unread(parts: &Parts<'_>) -> Vec<Unread> {
+    let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    if parts.is_platform() {
+        all.extend(Unread::all("model", &["duplex", "router_delay"], "a platform's file says so itself"));
+        all.extend(Unread::all("routing", &["algorithm"], "a platform brings its own routes"));
+    }
+    let values = &parts.written.model.values;
+    if values.0.contains_key("preset") && values.text("preset") == "max-min" {
+        all.extend(Unread::all("model", &["cross_traffic"], "preset \"max-min\" has no cross-traffic"));
+    }
+    all
+}
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);

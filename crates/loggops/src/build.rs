@@ -8,6 +8,7 @@ use crate::{
     resilient::{MOST_CLASSES, MOST_LOSS},
     run,
     setup::{DelayJob, DelaySetup},
+    unread,
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -44,6 +45,7 @@ pub const DELAY: ModelEntry = ModelEntry {
         params: &[RANKS_PER_TERMINAL],
         sharing: Some(RANKS_PER_TERMINAL.name),
     },
+    unread: unread::of,
     ..ModelEntry::new(config::ABOUT, build)
 };
 

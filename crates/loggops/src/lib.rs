@@ -29,6 +29,7 @@ mod setup;
 mod step;
 pub mod stuck;
 pub mod tables;
+mod unread;
 
 pub use config::{Cost, DelayConfig, Ties};
 pub use run::{DelayFinished, simulate};

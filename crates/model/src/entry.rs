@@ -7,7 +7,7 @@ use crate::{
 };
 use base::{
     diag::Diagnostics,
-    param::Param,
+    param::{Param, Unread},
     registry::{About, Registered},
 };
 
@@ -37,6 +37,8 @@ pub struct ModelEntry {
     pub choices: &'static [ChoiceEntry],
     /// Further lists that names in its sections come from, such as allocators; those of choices are not here.
     pub lists: &'static [&'static List],
+    /// Keys that have no effect in a combination of parts, whether the file has them or not.
+    pub unread: fn(&Parts<'_>) -> Vec<Unread>,
     /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
     pub build: Build,
 }
@@ -104,6 +106,7 @@ impl ModelEntry {
             job_keys: JobKeys { after: "", params: &[], sharing: None },
             choices: &[],
             lists: &[],
+            unread: |_| Vec::new(),
             build,
         }
     }

@@ -7,6 +7,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
+    param::Unread,
     time::Ps,
 };
 use fabric::{
@@ -90,6 +91,13 @@ impl Parts<'_> {
     pub fn is_platform(&self) -> bool {
         let platform = fabric::topology::platform::TOPOLOGY.about.name;
         self.written.fabric.is_some_and(|f| f.entry.about.name == platform)
+    }
+
+    /// Keys that only programs read, if there are none.
+    #[must_use]
+    pub fn unread_by_patterns(&self, keys: &[&'static str]) -> Vec<Unread> {
+        let programs = self.jobs.iter().any(|job| job.work.program().is_some());
+        if programs { Vec::new() } else { Unread::all("model", keys, "only programs read it") }
     }
 
     /// Refuses a platform, whose routes a model with routers cannot follow; `help` is the way out.

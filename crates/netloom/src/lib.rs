@@ -55,6 +55,7 @@ pub mod starts;
 pub mod swarm;
 pub mod sweep;
 pub mod together;
+mod unread;
 pub mod volume;
 pub mod watcher;
 

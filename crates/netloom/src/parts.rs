@@ -6,7 +6,7 @@ use crate::{
     links::Links,
     network::Network,
     options::RunOptions,
-    schedule,
+    schedule, unread,
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -53,6 +53,7 @@ pub fn build(
         check: options.checkers,
         written: written(experiment, model),
     };
+    diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
     (model.entry.build)(parts, diagnostics)
 }
 

@@ -86,7 +86,7 @@ pub fn prepare_text(
     if experiment.plots {
         watcher.remark("note: [[plot]] draws points of a [sweep]; for a single run it does nothing");
     }
-    prepare_resolved(&experiment, ((name, text), input), (options, None), watcher, diagnostics)
+    prepare_resolved(&experiment, NamedFile { name, text, input }, (options, None), watcher, diagnostics)
 }
 
 /// Refuses a file that describes a series of runs: which of its points is meant?
@@ -104,17 +104,28 @@ pub(crate) fn no_series(experiment: &Experiment, name: &str, diagnostics: &Diagn
     Err(Error::Experiment(Box::new(only)))
 }
 
+/// A file of an experiment, as it was read.
+pub struct NamedFile<'a> {
+    /// How diagnostics call it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// Where it came from, and what was set beside it.
+    pub input: &'a Input,
+}
+
 /// The same with the experiment read, and networks that it may share with others.
 ///
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_resolved(
     experiment: &Experiment,
-    ((name, text), input): ((String, String), &Input),
+    file: NamedFile<'_>,
     (options, networks): (&RunOptions, Option<&Networks>),
     watcher: &dyn Watcher,
     mut diagnostics: Diagnostics,
 ) -> Result<Prepared, Error> {
+    let NamedFile { name, text, input } = file;
     let phases = Phases(watcher);
     let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
     if portals.is_some() && !options.machine && diagnostics.is_empty() {
@@ -134,6 +145,7 @@ pub fn prepare_resolved(
     let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));
     };
+    diagnostics.notes.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let machine = portals.and_then(|p| machine::build((experiment, p), &*run, None, &mut diagnostics));
     if portals.is_none() {
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;

@@ -10,6 +10,7 @@ use crate::{
     setup::Setup,
     simulation,
     transport::config::{self as transport, Resilience},
+    unread,
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -34,6 +35,7 @@ pub const PACKET: ModelEntry = ModelEntry {
     sections: SECTIONS,
     choices: &[sections::ROUTER_CHOICE],
     lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
+    unread: unread::of,
     ..ModelEntry::new(section::ABOUT, build)
 };
 

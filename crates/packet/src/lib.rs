@@ -43,6 +43,7 @@ pub mod surrogate;
 pub mod tables;
 mod terminal;
 pub mod transport;
+mod unread;
 pub mod verdict;
 
 pub use config::PacketConfig;

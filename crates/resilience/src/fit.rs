@@ -18,6 +18,26 @@ use std::fmt::Write as _;
 /// Terms of a polynomial along one axis.
 const TERMS: usize = 5;
 
+/// Where mean times are sampled: at every pair of a loss and a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// What `windows` are: windows of the protocol, or packets of a message.
+    pub axis: Axis,
+    /// Shares of packets that a hop loses, from 0 to 1.
+    pub losses: &'a [f64],
+    /// Packets.
+    pub windows: &'a [u32],
+}
+
+/// How long a mean is sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Samples at first.
+    pub samples: u64,
+    /// Relative standard error at which sampling ends, at most 1,024 times as many samples later.
+    pub error: f64,
+}
+
 /// Sampled mean times: those of one protocol and number of hops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
@@ -110,10 +130,13 @@ impl Grid {
     pub fn sampled(
         parameters: &Parameters,
         hops: u32,
-        (axis, losses, windows): (Axis, &[f64], &[u32]),
-        (samples, error): (u64, f64),
+        points: Points<'_>,
+        effort: Effort,
         threads: usize,
     ) -> Result<Self, String> {
+        let Points { axis, losses, windows } = points;
+        let Effort { samples, error } = effort;
+        assert!(samples > 0 && error > 0.0, "a mean has samples, and an error that can be reached");
         let (mut times, mut gates, mut worst) = (Vec::new(), Vec::new(), 0.0f64);
         for (i, &loss) in losses.iter().enumerate() {
             for &window in windows {
@@ -398,9 +421,9 @@ mod tests {
     #[test]
     fn pieces_follow_jumps() {
         let parameters = Parameters::table2(Protocol::Ncd);
-        let grid =
-            Grid::sampled(&parameters, 6, (Axis::Windows, &losses(), &[3, 4, 5, 6, 7]), (2_000, 1.0), 2)
-                .unwrap();
+        let points = Points { axis: Axis::Windows, losses: &losses(), windows: &[3, 4, 5, 6, 7] };
+        let effort = Effort { samples: 2_000, error: 1.0 };
+        let grid = Grid::sampled(&parameters, 6, points, effort, 2).unwrap();
         let off = |shape| grid.off(&Fit::of(&grid, shape).unwrap());
         let (smooth, pieces) = (off(Shape::Biquartic), off(Shape::Pieces));
         assert!(pieces.mean < 0.003 && pieces.mean < smooth.mean / 3.0, "{smooth:?} {pieces:?}");

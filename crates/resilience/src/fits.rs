@@ -5,7 +5,7 @@
 //! from; whoever asks for more gets an error.
 
 use super::{
-    fit::{Axis, Fit, Grid, Off, Shape},
+    fit::{Axis, Effort, Fit, Grid, Off, Points, Shape},
     hop::Hop,
     parameters::{Parameters, Timeout},
 };
@@ -84,13 +84,14 @@ impl Fits {
         parameters: &Parameters,
         (hops, losses): (&[u32], &[f64]),
         shape: Shape,
-        effort: (u64, f64),
+        effort: Effort,
         threads: usize,
     ) -> Result<(Self, Vec<Quality>), String> {
         let packets: Vec<u32> = (1..=parameters.window).collect();
         let (mut all, mut qualities) = (BTreeMap::new(), Vec::new());
         for &hops in hops {
-            let grid = Grid::sampled(parameters, hops, (Axis::Packets, losses, &packets), effort, threads)?;
+            let points = Points { axis: Axis::Packets, losses, windows: &packets };
+            let grid = Grid::sampled(parameters, hops, points, effort, threads)?;
             let gates = grid.acknowledged();
             let fits = [Fit::of(&grid, shape)?, Fit::of(&gates, shape)?];
             let (there, acknowledged) = (grid.off(&fits[0]), gates.off(&fits[1]));
@@ -194,7 +195,9 @@ mod tests {
 
     fn fits(protocol: Protocol) -> Fits {
         let p = Parameters::table2(protocol);
-        Fits::made(&p, (&[1, 2, 3], &losses()), Shape::Pieces, (2_000, 1.0), 2).unwrap().0
+        Fits::made(&p, (&[1, 2, 3], &losses()), Shape::Pieces, Effort { samples: 2_000, error: 1.0 }, 2)
+            .unwrap()
+            .0
     }
 
     #[test]

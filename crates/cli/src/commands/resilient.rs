@@ -10,6 +10,7 @@ use base::hash::mix64;
 use netloom::{Error, ErrorKind, part_file::PartFile};
 use resilience::{
     Estimates, Parameters, Point,
+    fit::Effort,
     fits::{Fits, Quality},
     path::Path,
     sample,
@@ -76,7 +77,7 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
         (0..=args.steps).map(|i| args.most_loss * f64::from(i) / f64::from(args.steps)).collect();
     let grid = (args.hops.0.as_slice(), losses.as_slice());
     let parameters = Parameters { loss: 0.0, ..args.parameters(protocol) };
-    let (shape, effort) = (args.shape.shape(), (args.samples, args.error));
+    let (shape, effort) = (args.shape.shape(), Effort { samples: args.samples, error: args.error });
     let (fits, qualities) = Fits::made(&parameters, grid, shape, effort, threads).map_err(wrong)?;
     fs::write(part_file.part(), fits.text())
         .and_then(|()| part_file.keep())

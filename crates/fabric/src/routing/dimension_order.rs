@@ -7,7 +7,7 @@ use super::{
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
     index::{ChannelId, PortId},
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Unread, Values},
     registry::About,
 };
 use std::sync::Arc;
@@ -47,6 +47,9 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     build,
     bytes: super::no_table_bytes,
 };
+
+/// Keys about the second VC of rings.
+const RINGS: &[&str] = &["dateline", "partition"];
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
@@ -97,6 +100,16 @@ impl Routing for DimensionOrder {
         Facts { stateful: false, terminals_alike: true, ..Facts::OBLIVIOUS }
     }
 
+    fn unread(&self) -> Vec<Unread> {
+        if self.fabric.topology() == "mesh" {
+            return Unread::all("routing", RINGS, "a mesh has no rings");
+        }
+        if self.leg.vcs() == 1 {
+            return Unread::all("routing", &["partition"], "without a dateline there is no second VC");
+        }
+        Vec::new()
+    }
+
     fn memory(&self, _: &Hop) -> u64 {
         0
     }
@@ -136,6 +149,10 @@ impl Routing for OneLink {
 
     fn facts(&self) -> Facts {
         Facts { stateful: false, terminals_alike: true, ..Facts::OBLIVIOUS }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::all("routing", RINGS, "one link corrects a dimension: there are no rings")
     }
 
     fn memory(&self, _: &Hop) -> u64 {

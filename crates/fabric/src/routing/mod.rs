@@ -35,7 +35,7 @@ pub mod valiant;
 use crate::graph::Fabric;
 use base::{
     index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
-    param::Problem,
+    param::{Problem, Unread},
     registry::About,
     rng::Stream,
 };
@@ -150,6 +150,11 @@ pub trait Routing: Send + Sync {
 
     /// What holds for every hop. Models ask once, when a run begins.
     fn facts(&self) -> Facts;
+
+    /// Keys of `[routing]` that have no effect on this fabric with the other keys.
+    fn unread(&self) -> Vec<Unread> {
+        Vec::new()
+    }
 
     /// A summary of the hop's source, visited count and whatever else [`Routing::options`] reads of it besides router,
     /// port, VC, state and destination: hops that agree in all of these must have the same options now and at every

@@ -13,7 +13,7 @@ use super::{
 use crate::{graph::Fabric, paths, routing::entry::RoutingEntry};
 use base::{
     index::{ChannelId, Column, PortId, RouterId},
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Unread, Values},
     registry::About,
 };
 use std::sync::Arc;
@@ -344,6 +344,14 @@ impl Routing for ShortestPath {
             let ports = self.table.ports(plane, end, hop.router);
             out.extend(ports.iter().map(|&port| Choice { port, vc, state: plane }));
         }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        if self.routes > 0 {
+            return Vec::new();
+        }
+        let why = "only `decide = \"source\"` and `select = \"static\"` have predetermined paths";
+        Unread::all("routing", &["routes"], why)
     }
 
     fn facts(&self) -> Facts {

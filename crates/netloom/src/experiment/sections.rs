@@ -16,7 +16,7 @@ use super::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
-    param::Value,
+    param::{Unread, Value},
     time::{Ps, S},
 };
 use fabric::registry::{RoutingEntry, Topology};
@@ -69,6 +69,8 @@ pub struct Experiment {
     pub partitions: Option<u32>,
     /// `[output]`, with defaults where the file says nothing.
     pub output: Section,
+    /// Keys of models other than the one that is named, which the file has.
+    pub elsewhere: Vec<Unread>,
     /// Where `[sweep]` stands, if it is there: then this is no single run.
     pub series: Option<Place>,
     /// True if `[[plot]]` is there, which draws points of a sweep.
@@ -176,6 +178,7 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
     let engine_section = plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics);
     Experiment {
+        elsewhere: elsewhere(root, named, choices),
         general: General::of(&experiment),
         experiment,
         rails: rails_of(fabric.as_ref()),
@@ -197,6 +200,36 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         series: root.get(SWEEP.name).map(|entry| entry.key_place),
         plots: root.get(PLOT.name).is_some(),
     }
+}
+
+/// Keys of other models that the file has, in `[model]` and in jobs.
+fn elsewhere(root: &Table, named: Option<&ModelEntry>, choices: &Choices) -> Vec<Unread> {
+    let Some(named) = named else { return Vec::new() };
+    let tables = |section: &str| match root.get(section).map(|entry| &entry.node.data) {
+        Some(Data::Table(table)) => vec![table],
+        Some(Data::List(items)) => items.iter().filter_map(|item| item.data.table()).collect(),
+        _ => Vec::new(),
+    };
+    let mut all = Vec::new();
+    for model in choices.model.entries.iter().filter(|m| m.about.name != named.about.name) {
+        let sections = [
+            ("model", model.about.params, named.about.params),
+            ("job", model.job_keys.params, named.job_keys.params),
+        ];
+        for (section, theirs, own) in sections {
+            let keys = theirs.iter().map(|p| p.name).filter(|key| own.iter().all(|p| p.name != *key));
+            let present = |key: &&'static str| tables(section).iter().any(|t| t.get(key).is_some());
+            let known =
+                |key: &&'static str| all.iter().any(|u: &Unread| (u.section, u.key) == (section, *key));
+            let found: Vec<&'static str> = keys.filter(present).filter(|key| !known(key)).collect();
+            all.extend(Unread::all(
+                section,
+                &found,
+                format!("model \"{}\" has no such key", named.about.name),
+            ));
+        }
+    }
+    all
 }
 
 /// Programs end by themselves: a limit that the file does not set is a long one.

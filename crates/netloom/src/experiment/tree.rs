@@ -83,6 +83,15 @@ impl Data {
         }
     }
 
+    /// The table, if it is one.
+    #[must_use]
+    pub fn table(&self) -> Option<&Table> {
+        match self {
+            Self::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
     /// The type with its article, for messages.
     #[must_use]
     pub fn noun(&self) -> &'static str {

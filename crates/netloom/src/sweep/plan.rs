@@ -13,7 +13,7 @@ use crate::{
     input::{Input, read_file},
     networks::Networks,
     options::RunOptions,
-    prepare::{Prepared, prepare_resolved},
+    prepare::{NamedFile, Prepared, prepare_resolved},
     registry::Registry,
     watcher::Watcher,
 };
@@ -126,6 +126,12 @@ impl Plan {
         self.chains.iter().map(|chain| chain.points.len()).sum()
     }
 
+    /// The file, for a point of it.
+    pub(super) fn named_file(&self) -> NamedFile<'_> {
+        let (name, text) = self.file.clone();
+        NamedFile { name, text, input: &self.input }
+    }
+
     /// Assembles the first point on each of its networks, and checks it as if it were to run.
     ///
     /// # Errors
@@ -138,8 +144,8 @@ impl Plan {
             if !known.insert((Networks::key(&experiment), model)) {
                 continue;
             }
-            let file = (self.file.clone(), &self.input);
-            let prepared = prepare_resolved(&experiment, file, (options, None), watcher, mistakes);
+            let prepared =
+                prepare_resolved(&experiment, self.named_file(), (options, None), watcher, mistakes);
             let prepared = prepared.inspect_err(|_| {
                 watcher.remark(&format!("at the point {}", point.named(&self.names())));
             })?;

@@ -172,7 +172,7 @@ impl Runs<'_> {
         let noted = Noted::default();
         let outcome = prepare_resolved(
             &experiment,
-            (self.plan.file.clone(), &self.plan.input),
+            self.plan.named_file(),
             (&self.options, Some(&self.networks)),
             &noted,
             mistakes,

@@ -79,6 +79,15 @@ impl RouterEntry {
         }
     }
 
+    /// The same of an architecture that nobody runs for its speed: plain runs are made with all features, and one copy less is compiled.
+    ///
+    /// # Panics
+    /// As [`RouterEntry::of`].
+    #[must_use]
+    pub const fn of_ideal<R: Router>() -> Self {
+        Self { plain: Compiled::of::<R::In<Full>>(), ..Self::of::<R>() }
+    }
+
     /// The architecture, for a setup.
     #[must_use]
     pub fn architecture(&'static self) -> Architecture {
@@ -113,7 +122,7 @@ impl Registered for RouterEntry {
 pub static ROUTERS: &[RouterEntry] = &[
     RouterEntry::of::<WindowRouter>(),
     RouterEntry::of::<InputQueued>(),
-    RouterEntry::of::<OutputQueued>(),
+    RouterEntry::of_ideal::<OutputQueued>(),
     RouterEntry::of::<Pipelined>(),
 ];
 

@@ -145,8 +145,8 @@ fn scene(plot: &Plot) -> (Scene, Vec<Placed>) {
     let step = (wide + across, high + above + GAP + numbered);
     let layout = Layout { columns, origin: (left, top + above), panel: (wide, high), step };
     let mut placed = Vec::new();
-    for (number, facet) in plot.facets.iter().enumerate() {
-        panel(plot, (number, facet), &layout, (&x, &y), (&mut shapes, &mut placed));
+    for number in 0..plot.facets.len() {
+        panel(plot, number, &layout, &x, &y, &mut shapes, &mut placed);
     }
     let bottom = layout.origin.1 + (rows - 1) as f64 * step.1 + high;
     let middle = (left + (plot.width - overhang)) / 2.0;
@@ -218,13 +218,17 @@ fn mark(kind: usize, at: Place, colour: Colour, hollow: bool) -> Shape {
     Shape::Area(marker(kind, at, 2.3), Some(if hollow { [255; 3] } else { colour }), Some(border))
 }
 
+/// Draws a facet in its place, and keeps where its points are.
 fn panel(
     plot: &Plot,
-    (number, facet): (usize, &Facet),
+    number: usize,
     layout: &Layout,
-    (x, y): (&Scale, &Scale),
-    (shapes, placed): (&mut Vec<Shape>, &mut Vec<Placed>),
+    x: &Scale,
+    y: &Scale,
+    shapes: &mut Vec<Shape>,
+    placed: &mut Vec<Placed>,
 ) {
+    let facet = &plot.facets[number];
     let (column, row) = (number % layout.columns, number / layout.columns);
     let (left, top) =
         (layout.origin.0 + column as f64 * layout.step.0, layout.origin.1 + row as f64 * layout.step.1);

@@ -7,7 +7,7 @@ use netloom::{Error, ErrorKind};
 use report::{Curve, Lines, Point};
 use resilience::{
     Parameters, Protocol,
-    fit::{Axis, Fit, Grid, Shape},
+    fit::{self, Axis, Fit, Grid, Points, Shape},
 };
 use serde_json::{Value as Json, json};
 use std::{fs, path::Path, thread};
@@ -51,9 +51,9 @@ pub fn run(effort: &Effort, out: Option<&Path>) -> Result<Found, Error> {
     let (mut lines, mut all, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for protocol in Protocol::PAPER {
         let parameters = Parameters::table2(protocol);
-        let (axes, spread) =
-            ((Axis::Windows, losses.as_slice(), WINDOWS.as_slice()), (effort.samples, effort.error));
-        let grid = Grid::sampled(&parameters, HOPS, axes, spread, threads).map_err(|m| reported(&m))?;
+        let points = Points { axis: Axis::Windows, losses: &losses, windows: &WINDOWS };
+        let spread = fit::Effort { samples: effort.samples, error: effort.error };
+        let grid = Grid::sampled(&parameters, HOPS, points, spread, threads).map_err(|m| reported(&m))?;
         let mut fits = Vec::new();
         for shape in Shape::ALL {
             let fit = kept(out, &format!("fit-{}-{}.txt", protocol.name(), shape.name()), &grid, shape)?;

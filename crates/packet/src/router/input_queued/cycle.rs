@@ -85,7 +85,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 routed |= self.route_heads(cx, local, input, row.idle, fx);
             }
             if row.active != 0 {
-                self.ask_for_switch(cx, base, input, s, &mut work, fx);
+                self.ask_for_switch(cx, base, input, row, &mut work, fx);
             }
             // Heads routed just now ask at once: routing costs no cycle of its own here.
             if routed != 0 {
@@ -250,11 +250,11 @@ impl<M: Mode> Net<InputQueued<M>> {
         cx: &Static,
         base: LocalPort,
         input: LocalPort,
-        s: Ps,
+        Input { active, last_vc, .. }: Input,
         work: &mut Work,
         fx: &mut impl Fx,
     ) {
-        let Input { active, last_vc, .. } = *self.router.inputs.get(input);
+        let s = fx.now() - 1;
         for vc in channels::each(active) {
             let v = self.vc_row(input, vc);
             let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);

@@ -1,0 +1,257 @@
+//! No silent key: whoever changes a key of a file sees another result, a note, or a refusal. Each key of the shipped examples, those left to their
+//! defaults included, is changed; what then stays the same must stand in [`ALIKE`] with its reason.
+//!
+//! A share of the keys is tried each time; all of them with `NETLOOM_ALL_KEYS=1`, within some minutes.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use base::{
+    diag::Diagnostics,
+    param::{Kind, Value},
+    units::{print_bandwidth, print_bytes, print_time},
+};
+use model::section::Section;
+use netloom::{Error, Experiment, Registry, RunOptions, Watcher, experiment};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+/// Keys that are read though a change of theirs may not show, by file (or `*`) and path (`#` is any job or link class), and why.
+const ALIKE: &[(&str, &str, &str)] = &[
+    ("*", "experiment.name", "a name"),
+    ("*", "job.#.name", "a name"),
+    ("*", "experiment.limit", "a bound that the run does not reach"),
+    ("*", "experiment.seed", "nothing is drawn where everything follows from rules"),
+    (
+        "*",
+        "fabric.link.#.vc_buffer",
+        "a buffer that does not fill in a short run, or none: files change their model by one word",
+    ),
+    ("*", "fabric.link.#.credit_delay", "credits that nobody waits for in a short run, or none"),
+    ("*", "routing.max_vcs", "a bound that the routing does not reach"),
+    ("*", "model.max_flows", "a bound that the run does not reach"),
+    ("*", "routing.select", "there is one shortest path between two routers"),
+    ("*", "model.route_per", "there is one path, or a packet is one chunk"),
+    ("*", "job.#.library", "the program calls no collective, or its algorithms are chosen by name"),
+    ("*", "job.#.combine", "the program reduces nothing"),
+    ("*", "job.#.unit", "the program says no numbers without units"),
+    ("*", "job.#.effort", "the placement found its best at once"),
+    ("*", "job.#.fill_router", "ranks fill all routers"),
+    ("*", "model.ties", "no two messages come at the same time"),
+];
+
+/// Hears notes.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Watcher for Notes {
+    fn remark(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+/// What a user sees of a run.
+#[derive(PartialEq)]
+enum Seen {
+    Refused,
+    Result { numbers: serde_json::Value, notes: Vec<String> },
+}
+
+fn run(file: &Path, text: &str, sets: &[String]) -> Seen {
+    let notes = Notes::default();
+    let input = netloom::Input { file: file.to_owned(), set: sets.to_vec() };
+    let options = RunOptions::default();
+    let prepared =
+        netloom::prepare::prepare_text(&Registry::standard(), &input, text.to_owned(), &options, &notes);
+    let finished = prepared.and_then(|p| netloom::execute::execute(&p, &notes));
+    let summary = match finished {
+        Ok(finished) => finished.summary,
+        Err(Error::Experiment(_)) => return Seen::Refused,
+        Err(e) => return Seen::Result { numbers: e.to_string().into(), notes: Vec::new() },
+    };
+    let mut numbers = serde_json::to_value(&summary).unwrap();
+    let all = numbers.as_object_mut().unwrap();
+    all.retain(|key, _| key != "experiment" && key != "performance");
+    if let Some(phases) = numbers.pointer_mut("/hybrid/phases").and_then(|p| p.as_array_mut()) {
+        for phase in phases {
+            phase.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_s"));
+        }
+    }
+    Seen::Result { numbers, notes: notes.0.into_inner().unwrap() }
+}
+
+/// Other values of a key, as they are written in a file.
+fn others(kind: Kind, value: &Value) -> Vec<String> {
+    let quoted = |texts: Vec<String>| texts.into_iter().map(|t| format!("\"{t}\"")).collect();
+    match (kind, value) {
+        (Kind::Int { min, max }, Value::Int(n)) => {
+            let near = [n.saturating_mul(2).saturating_add(1), n.saturating_sub(1), n.saturating_add(1)];
+            near.into_iter().filter(|m| m != n && (min..=max).contains(m)).map(|m| m.to_string()).collect()
+        }
+        (Kind::Real { min, max }, Value::Real(x)) => {
+            let near = [x * 0.5, x + 0.25, x * 0.9];
+            near.into_iter()
+                .filter(|y| (y - x).abs() > 0.0 && (min..=max).contains(y))
+                .map(|y| format!("{y:?}"))
+                .collect()
+        }
+        (Kind::Time, Value::Time(t)) => {
+            quoted([t * 2, t / 2, 1_000_000].iter().filter(|o| *o != t).map(|&o| print_time(o)).collect())
+        }
+        (Kind::Bytes, Value::Int(n)) => {
+            quoted([n * 2, n / 2, 64].iter().filter(|o| *o != n).map(|&o| print_bytes(o)).collect())
+        }
+        (Kind::Bandwidth, Value::Bandwidth(b)) => {
+            let now = print_bandwidth(*b);
+            quoted(["1 GB/s", "3 GB/s"].iter().filter(|o| **o != now).map(|o| (*o).to_owned()).collect())
+        }
+        (Kind::Bool, Value::Bool(b)) => vec![(!b).to_string()],
+        (Kind::Choice(words), Value::Text(now)) => {
+            quoted(words.iter().filter(|w| *w != now).map(|w| (*w).to_owned()).collect())
+        }
+        (Kind::Ints { min, max }, Value::Ints(all)) if !all.is_empty() => {
+            let more: Vec<u64> = all.iter().map(|n| (n + 1).clamp(min, max)).collect();
+            vec![format!("{more:?}")]
+        }
+        // Texts and names of files: what another one would be, nobody can say.
+        _ => Vec::new(),
+    }
+}
+
+/// Every key with its place in the file and other values.
+fn keys(file: &Path, text: &str, sets: &[String]) -> Vec<(String, Vec<String>)> {
+    let mut diagnostics = Diagnostics::default();
+    let name = file.display().to_string();
+    let e = experiment::read(&Registry::standard(), &name, text, sets, &mut diagnostics).unwrap();
+    assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
+    let mut all = Vec::new();
+    let mut add = |at: String, section: &Section| {
+        for param in &section.params {
+            if let Some(value) = section.get(param.name) {
+                all.push((format!("{at}.{}", param.name), others(param.kind, value)));
+            }
+        }
+    };
+    add("experiment".to_owned(), &e.experiment);
+    e.fabric.iter().for_each(|f| add("fabric".to_owned(), &f.section));
+    e.links.iter().for_each(|(class, section)| add(format!("fabric.link.{class}"), section));
+    e.faults.iter().for_each(|section| add("faults".to_owned(), section));
+    e.routing.iter().for_each(|r| add("routing".to_owned(), &r.section));
+    (0..).zip(&e.jobs).for_each(|(n, job)| add(format!("job.{n}"), &job.section));
+    e.model.iter().for_each(|m| add("model".to_owned(), &m.section));
+    e.own.iter().for_each(|own| add(own.entry.about.name.to_owned(), &own.section));
+    all
+}
+
+/// True if a key is excused.
+fn is_alike(file: &str, path: &str) -> bool {
+    ALIKE.iter().any(|(of, pattern, _)| {
+        let parts = pattern.split('.').count() == path.split('.').count();
+        let same = pattern.split('.').zip(path.split('.')).all(|(a, b)| a == "#" || a == b);
+        (*of == "*" || *of == file) && parts && same
+    })
+}
+
+/// An example in a short form; none for those that take long or are series.
+fn short(file: &str, text: &str) -> Option<Vec<String>> {
+    let set = |pairs: &[(&str, &str)]| Some(pairs.iter().map(|(k, v)| format!("{k}={v}")).collect());
+    match file {
+        "dragonfly-8448.toml" | "dragonfly-1056.toml" | "hybrid-auto.toml" => None,
+        "hybrid-72.toml" => set(&[
+            ("experiment.duration", "60 us"),
+            ("hybrid.switch", "[\"20 us\", \"40 us\"]"),
+            ("hybrid.window", "10 us"),
+        ]),
+        "zero-load.toml" => set(&[("experiment.duration", "100 us")]),
+        _ if text.contains("[[sweep") || text.contains("[sweep") => None,
+        _ if text.lines().any(|l| l.starts_with("until")) => set(&[]),
+        _ => set(&[("experiment.duration", "2 us"), ("experiment.warmup", "0 s")]),
+    }
+}
+
+/// Keys of an example that can be changed without a word.
+fn silent(path: &Path, share: usize) -> Vec<String> {
+    let file = path.file_name().unwrap().to_string_lossy().into_owned();
+    let text = fs::read_to_string(path).unwrap();
+    let Some(sets) = short(&file, &text) else { return Vec::new() };
+    let before = run(path, &text, &sets);
+    assert!(before != Seen::Refused, "{file} is refused in its short form");
+    let mut silent = Vec::new();
+    let tried = keys(path, &text, &sets)
+        .into_iter()
+        .enumerate()
+        .filter(|(n, _)| (n + file.len()).is_multiple_of(share));
+    for (_, (key, others)) in tried.filter(|(_, (key, _))| !is_alike(&file, key)) {
+        let seen = others.iter().map(|other| {
+            let with: Vec<String> = sets.iter().cloned().chain([format!("{key}={other}")]).collect();
+            run(path, &text, &with)
+        });
+        let (mut told, mut same) = (others.is_empty(), 0);
+        for seen in seen {
+            match seen {
+                Seen::Refused => {}
+                seen if seen == before => same += 1,
+                _ => told = true,
+            }
+            if told {
+                break;
+            }
+        }
+        if !told && same > 0 {
+            silent.push(format!("{file}: {key} -> {}", others.join(", ")));
+        }
+    }
+    silent
+}
+
+#[test]
+fn no_key_is_silent() {
+    let share = if std::env::var_os("NETLOOM_ALL_KEYS").is_some() { 1 } else { 10 };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "toml"));
+    files.sort();
+    assert!(files.len() > 20, "{files:?}");
+    let next = Mutex::new(files.iter());
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some(file) = next.lock().unwrap().next() else { return };
+                    let silent = silent(file, share);
+                    found.lock().unwrap().extend(silent);
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort();
+    assert!(found.is_empty(), "keys that change without a word:\n{}", found.join("\n"));
+}
+
+/// The check finds what it is for: on a router that has no use for `arbiter`, a change of it is known only from the note.
+#[test]
+fn a_key_whose_note_is_taken_away_is_found() {
+    let text = r#"
+experiment = { duration = "5 us" }
+routing = { algorithm = "minimal" }
+job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
+model = { kind = "packet", router = "window", packet = "512 B", chunk = "64 B" }
+[fabric]
+topology = "single-switch"
+terminals = 4
+link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+"#;
+    let of = |set: &str| match run(Path::new("x.toml"), text, &[set.to_owned()]) {
+        Seen::Result { numbers, notes } => (numbers, notes),
+        Seen::Refused => panic!("{set} is refused"),
+    };
+    let (before, after) = (of("model.vcs=4"), of("model.arbiter=fixed"));
+    assert_eq!(before.0, after.0);
+    assert!(after.1.iter().any(|n| n.contains("`arbiter` of [model] has no effect")), "{:?}", after.1);
+    let finished = Experiment::from_text(text).run().unwrap();
+    assert!(finished.summary.bytes_delivered > 0);
+}

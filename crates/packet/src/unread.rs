@@ -1,0 +1,48 @@
+//! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
+
+use crate::{build::PACKET, config::Injects, hybrid, router::registry::RouterEntry};
+use base::param::{Unread, Value};
+use model::Parts;
+
+/// Keys without effect.
+pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
+    let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    if let Some(router) = parts.written.choice::<RouterEntry>("router") {
+        let name = router.about.name;
+        if name != "input-queued" {
+            all.extend(Unread::all("model", &["arbiter"], format!("router \"{name}\" has no use for it")));
+        }
+        if router.rules.heads_only {
+            let why = format!("router \"{name}\" always routes whole packets");
+            all.extend(Unread::all("model", &["route_per"], why));
+        }
+        all.extend(idle_channels(parts, router));
+    }
+    if parts.name == PACKET.about.name
+        && let Some(hybrid) = parts.written.own(hybrid::ABOUT.name)
+    {
+        let keys: Vec<&'static str> = hybrid.section.params.iter().map(|p| p.name).collect();
+        all.extend(Unread::all("hybrid", &keys, "only model \"hybrid\" bypasses its network"));
+    }
+    if parts.routing.as_ref().is_some_and(|r| !r.facts().needs_published) {
+        let why = "the routing reads no queues of other routers";
+        all.extend(Unread::all("model", &["info_delay"], why));
+    }
+    all
+}
+
+/// Virtual channels beyond those of the routing, where packets never change to another than it says.
+fn idle_channels(parts: &Parts<'_>, router: &RouterEntry) -> Vec<Unread> {
+    let Some(routing) = &parts.routing else { return Vec::new() };
+    let Some(&Value::Int(vcs)) = parts.written.model.get("vcs") else { return Vec::new() };
+    let used = u64::from(routing.vcs());
+    if router.rules.injects != Injects::First || vcs <= used || parts.change.is_some() {
+        return Vec::new();
+    }
+    let channels = if used == 1 { "virtual channel 0 alone" } else { "the virtual channels below" };
+    let why = match used {
+        1 => format!("the routing uses {channels}, so the others carry nothing"),
+        _ => format!("the routing uses {channels} {used}, so the others carry nothing"),
+    };
+    Unread::all("model", &["vcs"], why)
+}
