@@ -43,7 +43,7 @@ macro_rules! entry {
     };
 }
 
-/// All workloads.
+/// What `[[job]] workload` may name, found by name: traffic patterns first, then programs of ranks.
 pub const WORKLOADS: &[WorkloadEntry] = &[
     entry!(uniform::ABOUT, uniform::build),
     entry!(bisection::ABOUT, bisection::build),
@@ -112,7 +112,7 @@ pub const ARRIVALS: &[ArrivalEntry] = &[
     ArrivalEntry { about: arrival::on_off::ABOUT, build: arrival::on_off::build },
 ];
 
-/// All placements.
+/// What `[[job]] placement` may name, found by name.
 pub const PLACEMENTS: &[PlacementEntry] = &[
     PlacementEntry { about: placement::linear::ABOUT, build: placement::linear::build },
     PlacementEntry { about: placement::random::ABOUT, build: placement::random::build },

@@ -11,7 +11,7 @@ pub enum LevelPattern {
     Rand,
     /// A random permutation, fixed points included.
     RandPerm,
-    /// Nobody sends.
+    /// Nobody sends: there are no levels, and so no pairs.
     Null,
     /// 2 i + 1 sends to 2 i.
     Bisect,

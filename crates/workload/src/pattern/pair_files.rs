@@ -7,7 +7,7 @@ use base::{
     units,
 };
 
-/// Most lines.
+/// Most messages read from a file: blank lines, comments and headers do not count.
 const MAX_LINES: usize = 1 << 26;
 /// Mistakes that are reported.
 const MAX_MISTAKES: usize = 100;

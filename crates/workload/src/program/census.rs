@@ -55,7 +55,7 @@ pub enum Matching {
         rank: RankId,
         /// Messages to it.
         sent: u64,
-        /// Its receives.
+        /// Receives that it posts, from any source too; those from the null process do not count.
         received: u64,
     },
     /// Not known: ranks of communicators other than the world.

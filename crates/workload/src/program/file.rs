@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// A format that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// GOAL text.
+    /// GOAL text: after comments it begins with `num_ranks` or `rank`.
     Goal,
-    /// GOAL binary.
+    /// GOAL binary, as LogGOPSim reads it: it begins with the number 4223, in 64 bits, low byte first.
     GoalBinary,
     /// MPI calls as text ([`ranks`]).
     Ranks,
@@ -30,7 +30,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format.
+    /// Every format, in the order in which messages list their names.
     pub const ALL: [Self; 4] = [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2];
 
     /// Its name, also on the command line.
@@ -96,7 +96,7 @@ fn first_word(head: &[u8]) -> Option<&[u8]> {
 pub enum Content {
     /// Operations with dependencies.
     Program(Arc<dyn Program>),
-    /// MPI calls.
+    /// MPI calls of each rank, which become operations as a job's options say ([`Content::program`]).
     Script(Arc<dyn Script>),
 }
 

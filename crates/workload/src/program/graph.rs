@@ -51,7 +51,7 @@ impl Link {
 /// One rank of a [`Graph`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Its operations.
+    /// Its operations; [`Link`]s number them by their place here, from 0.
     pub ops: Box<[Op]>,
     /// Their edges, in the order in which a finished operation frees others. No cycle is among them ([`cycle`]).
     pub edges: Box<[Link]>,

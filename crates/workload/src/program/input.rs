@@ -165,7 +165,7 @@ impl Mistake {
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// Adds one.
+    /// Adds a mistake, unless there are as many as are reported: then it is dropped.
     pub fn push(&mut self, mistake: Mistake) {
         if self.0.len() < MAX_MISTAKES {
             self.0.push(mistake);

@@ -95,7 +95,7 @@ pub struct Op {
 /// The implicit dependency on the operation just before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum After {
-    /// None.
+    /// The operation before does not hold it back: only explicit [`Edge`]s do.
     #[default]
     Nothing,
     /// The operation before must have started.

@@ -64,7 +64,7 @@ pub struct Envelope {
     pub tag: u32,
     /// Payload (for receives: the size of the buffer or of the message, as far as the source says).
     pub bytes: u64,
-    /// Communicator.
+    /// Communicator in which `peer` is counted; receives match sends of the same one alone.
     pub comm: Comm,
 }
 
@@ -182,23 +182,23 @@ pub enum Call {
     Send(Envelope, Mode),
     /// MPI_Isend and its kin.
     Isend(Envelope, Mode, Request),
-    /// MPI_Recv.
+    /// MPI_Recv: returns when the message is there.
     Recv(Envelope),
-    /// MPI_Irecv.
+    /// MPI_Irecv: posts the receive and opens the request, whose number must not be in use.
     Irecv(Envelope, Request),
     /// MPI_Sendrecv: what is sent, what is received.
     SendRecv(Envelope, Envelope),
     /// MPI_Send_init and its kin.
     SendInit(Envelope, Mode, Request),
-    /// MPI_Recv_init.
+    /// MPI_Recv_init: opens a persistent request, which posts a receive each time that [`Call::Start`] names it.
     RecvInit(Envelope, Request),
     /// MPI_Start and MPI_Startall.
     Start(Arc<[Request]>),
     /// MPI_Request_free: nobody will wait for it.
     RequestFree(Request),
-    /// MPI_Wait.
+    /// MPI_Wait: the request must be open; complete, its number is free again, unless it is persistent.
     Wait(Request),
-    /// MPI_Waitall.
+    /// MPI_Waitall: all must be open; returns when all are complete, in whatever order.
     Waitall(Arc<[Request]>),
     /// MPI_Waitany and MPI_Waitsome: returns when one is complete. `completed` are those that the source saw complete (empty if it does not
     /// say: then the first of the list counts as complete afterwards).
@@ -215,36 +215,36 @@ pub enum Call {
     },
     /// MPI_Probe; MPI_Iprobe that found something.
     Probe(Envelope),
-    /// A collective.
+    /// Any of [`CollectiveKind`]; it does not block if it has a [`Collective::request`].
     Collective(Collective),
-    /// MPI_Comm_dup.
+    /// MPI_Comm_dup; every rank of `comm` calls it.
     CommDup {
-        /// From.
+        /// Communicator that is copied: the copy has its ranks in its order.
         comm: Comm,
-        /// To.
+        /// Number of the copy on this rank, chosen by the script; never [`WORLD`].
         new: Comm,
     },
     /// MPI_Comm_split; every rank of `comm` calls it.
     CommSplit {
-        /// From.
+        /// Communicator that is split into one for each color.
         comm: Comm,
         /// `None` is MPI_UNDEFINED: this rank gets no communicator.
         color: Option<u32>,
         /// Orders the ranks, ties by rank.
         key: i64,
-        /// To.
+        /// Number of this rank's part, never [`WORLD`]; without a color it names nothing afterwards.
         new: Comm,
     },
     /// MPI_Comm_create and MPI_Comm_create_group: every rank of `comm` calls it with the same group.
     CommCreate {
-        /// From.
+        /// Communicator that `group` is taken from.
         comm: Comm,
         /// Ranks of `comm`, in the order of the new ranks.
         group: Arc<[CommRank]>,
-        /// To.
+        /// Number of the new communicator, never [`WORLD`]; on ranks outside `group` it names nothing afterwards.
         new: Comm,
     },
-    /// MPI_Comm_free.
+    /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
 }
 

@@ -7,7 +7,7 @@ use base::{param::Values, registry::nearest};
 /// An algorithm with its settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// The algorithm.
+    /// One of [`ALGORITHMS`]; its own segment and radix are defaults, those below apply.
     pub algorithm: &'static Algorithm,
     /// Bytes of a segment; 0 is none.
     pub segment: u64,

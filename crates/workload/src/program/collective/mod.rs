@@ -75,7 +75,7 @@ pub(crate) const WINDOW: Param = Param {
 /// One rank's part of a collective call.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Which collective.
+    /// Which collective of MPI; it decides what `bytes` and `counts` mean.
     pub kind: CollectiveKind,
     /// Whose part it is.
     pub rank: CommRank,
@@ -83,11 +83,11 @@ pub struct Task {
     pub size: u32,
     /// Root, or 0.
     pub root: CommRank,
-    /// See [`Collective::bytes`].
+    /// Bytes of the vector or of one block, see [`Collective::bytes`]; where there are `counts`, these apply instead.
     pub bytes: u64,
-    /// See [`Collective::counts`].
+    /// Bytes by rank or neighbour, see [`Collective::counts`]; `None` if all blocks have `bytes`.
     pub counts: Option<Arc<[u64]>>,
-    /// See [`Collective::neighbours`].
+    /// Ranks that [`Piece::Neighbour`] counts through, from 0; see [`Collective::neighbours`].
     pub neighbours: Option<Arc<[CommRank]>>,
     /// Bytes of a segment, for algorithms that pipeline; 0 is one segment.
     pub segment: u64,
@@ -110,7 +110,7 @@ pub enum Piece {
     /// The blocks of `count` ranks from `first` on, going round: what these ranks contribute to a gather or allgather, or get
     /// from a scatter or `reduce_scatter`.
     Blocks {
-        /// First rank.
+        /// Rank whose block comes first, below [`Task::size`]; rank 0 follows the last one.
         first: CommRank,
         /// Number of ranks.
         count: u32,
@@ -124,7 +124,7 @@ pub enum Piece {
     },
     /// All blocks at hand whose way (receiver minus sender, modulo ranks) has a certain bit set: Bruck's all-to-all.
     Offsets {
-        /// The bit.
+        /// Number of the bit, 0 for the lowest; also the number of Bruck's round.
         bit: u32,
     },
     /// The block for or from the neighbour with this index.
@@ -275,7 +275,7 @@ impl Task {
         CommRank::new(self.wrap(self.rank.number(), self.size - distance))
     }
 
-    /// All data.
+    /// All that the call is about: nothing for a barrier, else the vector or every rank's block.
     pub(crate) fn whole(&self) -> Piece {
         use CollectiveKind::{Allreduce, Barrier, Bcast, Exscan, Reduce, Scan};
         match self.kind {
@@ -344,7 +344,7 @@ pub(crate) fn log2_ceil(n: u32) -> u32 {
 pub(crate) struct Fold {
     /// The power of two.
     pub(crate) power: u32,
-    /// Pairs.
+    /// Ranks above `power`, and so the number of pairs: 0 for a power of two of ranks, else below `power`.
     pub(crate) extra: u32,
 }
 

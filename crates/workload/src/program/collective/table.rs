@@ -6,7 +6,7 @@ use base::registry::{About, Registered};
 
 /// The decisions of one library.
 pub struct Table {
-    /// Name, documentation.
+    /// Name by which `library` chooses the table, and its documentation.
     pub about: About,
     /// Bytes that decide.
     pub(super) measure: fn(&Task) -> u64,
@@ -33,7 +33,7 @@ pub(super) type Line = (u32, &'static [(u64, &'static str)]);
 pub(super) const ANY: u32 = u32::MAX;
 /// Any number of bytes.
 pub(super) const FULL: u64 = u64::MAX;
-/// 1024 bytes.
+/// 1 KiB in bytes, for the thresholds of tables.
 pub(super) const K: u64 = 1 << 10;
 /// 1024 times 1024 bytes.
 pub(super) const M: u64 = 1 << 20;

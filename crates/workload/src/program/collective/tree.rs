@@ -10,7 +10,7 @@ use super::{CHUNK, How, Piece, Sink, Task};
 pub(crate) enum Tree {
     /// Everybody is a child of the root.
     Star,
-    /// k-nomial.
+    /// The k-nomial tree of this radix k, which is at least 2.
     Knomial(u32),
     /// Two children each, heap order.
     Binary,

@@ -64,7 +64,7 @@ pub trait Generator: Send + Sync {
         false
     }
 
-    /// See [`Script::chained`].
+    /// What its script promises by [`Script::chained`]; false if a collective runs beside other calls.
     fn chained(&self) -> bool {
         true
     }
@@ -327,7 +327,7 @@ mod tests {
         build: Build,
     }
 
-    /// All generators.
+    /// Every registered program but `trace`, in the order of [`WORKLOADS`].
     const GENERATORS: &[GeneratorEntry] = &[
         GeneratorEntry { about: lu::ABOUT, build: lu::build },
         GeneratorEntry { about: bt::ABOUT, build: bt::build },

@@ -56,9 +56,9 @@ pub(crate) fn class(values: &Values) -> usize {
 /// Time in equal parts; what does not divide remains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    /// Each part.
+    /// Picoseconds of each part: the total divided by their number, rounded down.
     pub each: Ps,
-    /// What remains.
+    /// Picoseconds left over, fewer than there are parts; the caller computes them somewhere.
     pub rest: Ps,
 }
 

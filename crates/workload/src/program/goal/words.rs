@@ -8,11 +8,11 @@ pub(super) type Step<T> = Result<T, Mistake>;
 
 /// The words of a line.
 pub(super) struct Words<'a> {
-    /// The line.
+    /// The bytes of the line, without its end.
     pub(super) text: &'a [u8],
     /// What has been read of it.
     pub(super) at: usize,
-    /// Its number.
+    /// Number of the line in the file, from 1, for mistakes.
     pub(super) line: u64,
 }
 
@@ -49,7 +49,7 @@ impl Words<'_> {
         Ok(start..self.at)
     }
 
-    /// This keyword.
+    /// Reads this keyword, a whole word; if something else stands here, `at` stays before it.
     pub(super) fn keyword(&mut self, keyword: &str) -> Step<()> {
         self.peek();
         let start = self.at;

@@ -39,7 +39,7 @@ struct Member {
     called: u64,
 }
 
-/// A request.
+/// An open request, under the number that the script gave it.
 #[derive(Debug)]
 enum Slot {
     /// Of a call that needs waiting for at most once.

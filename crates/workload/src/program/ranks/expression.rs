@@ -17,7 +17,7 @@ pub(super) enum Operator {
     Add,
     Subtract,
     Multiply,
-    /// Rounds down.
+    /// Rounds down, also below zero; there is no value unless the divisor is positive.
     Divide,
     /// Never negative for positive divisors.
     Remainder,
@@ -63,7 +63,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Expression {
-    /// Its value.
+    /// Its value for the rank, size and loops of `scope`.
     ///
     /// # Errors
     /// If it leaves 64 bits or divides by what is not positive.

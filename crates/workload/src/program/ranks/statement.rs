@@ -11,7 +11,7 @@ use base::{
 };
 use std::sync::Arc;
 
-/// A statement.
+/// What a block holds: a call, or statements to be repeated; each with its line in the file, from 1.
 #[derive(Debug)]
 pub(super) enum Statement {
     Call(u32, Call),
@@ -45,7 +45,7 @@ pub(super) enum Peer {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) peer: Peer,
-    /// `None`: any.
+    /// `None` is the word `any`, in receives alone; where no tag is written it is 0.
     pub(super) tag: Option<Expression>,
     pub(super) bytes: Quantity,
     pub(super) comm: Comm,
@@ -99,7 +99,7 @@ pub(super) struct Collective {
     pub(super) request: Option<Option<Request>>,
 }
 
-/// Longest list.
+/// Most items of a list of counts; a list of ranks may have one more.
 const MAX_LIST: u64 = 1 << 24;
 
 impl Quantity {
