@@ -27,7 +27,7 @@ use model::{
     setup::{Change, JobSetup, Measure, Scheduling, Until},
 };
 
-/// Model `packet`.
+/// Model `packet`: every chunk through buffers, virtual channels and credits.
 pub const PACKET: ModelEntry = ModelEntry {
     contention: Contention::Queued,
     saved: true,
@@ -39,7 +39,7 @@ pub const PACKET: ModelEntry = ModelEntry {
     ..ModelEntry::new(section::ABOUT, build)
 };
 
-/// Model `hybrid`.
+/// Model `hybrid`: as [`PACKET`], with predictors in the network's place for parts of the run.
 pub const HYBRID: ModelEntry = ModelEntry {
     contention: Contention::Predicted,
     implied: &[hybrid::ABOUT.name],

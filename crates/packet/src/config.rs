@@ -38,7 +38,7 @@ pub enum Injects {
 pub struct Architecture {
     /// The name that it was chosen by.
     pub name: &'static str,
-    /// Its rules.
+    /// What the model goes by without asking the entry.
     pub rules: Rules,
     /// The entry that simulates it, a [`RouterEntry`](super::router::registry::RouterEntry): parameters know no more of it than that.
     pub entry: &'static dyn Listed,
@@ -82,7 +82,7 @@ pub enum RoutePer {
 /// Parameters of the packet model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketConfig {
-    /// Router architecture.
+    /// Architecture of all routers, which `[model]` chooses.
     pub router: Architecture,
     /// Largest payload of a packet in bytes.
     pub packet: u32,

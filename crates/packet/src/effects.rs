@@ -21,7 +21,7 @@ pub enum Record {
     Created {
         /// Virtual time at which it happens.
         time: Ps,
-        /// See [`Packet::id`].
+        /// Names it in the whole network, see [`Packet::id`].
         id: u64,
         /// Its payload in bytes, without headers.
         bytes: u32,
@@ -38,7 +38,7 @@ pub enum Record {
         link: LinkId,
         /// Virtual channel of the link, counted from 0.
         vc: ChannelId,
-        /// Its packet.
+        /// [`Packet::id`] of the packet that it is a part of.
         id: u64,
         /// Place in the packet.
         index: u16,
@@ -74,7 +74,7 @@ pub enum Record {
     },
     /// What the packet that was just created is for (runs with a transport only).
     Sent {
-        /// What for.
+        /// What it is for: the first sending, redundancy, a repetition or an acknowledgement.
         sort: Sort,
         /// Payload and head.
         bytes: u32,
@@ -83,11 +83,11 @@ pub enum Record {
     Ended {
         /// Virtual time at which it happens.
         time: Ps,
-        /// See [`Packet::id`].
+        /// Names it, see [`Packet::id`]; 0 with [`How::TooLong`], which is no packet.
         id: u64,
         /// It was an acknowledgement.
         ack: bool,
-        /// How.
+        /// What became of it instead.
         how: How,
     },
     /// Packets of a message were handed over past the network as one.
@@ -107,14 +107,14 @@ pub enum Record {
     Predicted {
         /// Virtual time at which it happens.
         time: Ps,
-        /// What arrived.
+        /// What arrived; it may stand for several packets of its message.
         packet: Predicted,
     },
     /// A predicted packet that is a message of its own, which nobody answers, is complete at its destination.
     Alone {
         /// Virtual time at which it happens.
         time: Ps,
-        /// What arrived.
+        /// What arrived: one packet, which is its whole message.
         packet: Predicted,
     },
     /// [`Record::Created`] and [`Record::Alone`] of one packet, of at most 2^32 bytes, reported together.
@@ -303,7 +303,7 @@ pub enum Wire {
     Predicted(Predicted),
     /// A credit for a link of the receiver.
     Credit {
-        /// The link.
+        /// Directed link of the receiver on which a buffer is free again.
         link: LinkId,
         /// Its virtual channel.
         vc: ChannelId,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A run that came to its end.
 pub struct Ended {
-    /// Virtual time.
+    /// Virtual time at which the run stopped; where the workload decides, the end that counts is [`Measured::last`].
     pub now: Ps,
     /// Nothing was pending any more.
     pub dry: bool,
@@ -41,7 +41,7 @@ pub struct Ended {
 /// What a link carried, whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Chunks.
+    /// Chunks that were put on it, modulo 2^32.
     pub chunks: u32,
     /// Bytes of them.
     pub bytes: u64,

@@ -171,7 +171,7 @@ pub struct Measured {
     pub by_hops: Vec<Moments>,
     /// Packet latency by time of delivery.
     pub batches: Batches,
-    /// Series.
+    /// Sums by window of the series, the n-th from n times its length on; empty without a series.
     pub windows: Vec<SeriesWindow>,
     /// Latency by pair of nodes.
     pub pairs: BTreeMap<(TerminalId, TerminalId), Moments>,

@@ -175,7 +175,7 @@ pub struct Network {
 
 /// What handlers of a hybrid run read.
 pub struct Hybrid {
-    /// Distances.
+    /// Distances between terminals, and the latency that no packet can beat.
     pub shape: Arc<Shape>,
     /// What becomes of the network.
     pub treatment: Treatment,
@@ -191,7 +191,7 @@ pub struct Hybrid {
     by_tick: bool,
     /// No prediction is shorter.
     floor: Ps,
-    /// See [`crate::hybrid::HybridSetup::deliver_zombies`].
+    /// A planted fault, false but in tests: see [`crate::hybrid::HybridSetup::deliver_zombies`].
     pub deliver_zombies: bool,
 }
 

@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 /// The number of a row of a partition's pool, or of none.
 pub trait RowNumber: Number {
-    /// No row.
+    /// The number that names no row and ends a list: the engine's `NIL`.
     const NIL: Self;
 
     /// As the engine names it.
@@ -97,7 +97,7 @@ row_numbers! {
 
 /// A row of a pool, with the numbers that such rows go by.
 pub trait Pooled: Linked {
-    /// Its number.
+    /// Type of the number of its row, and of its `next`.
     type Number: RowNumber;
 }
 

@@ -57,7 +57,7 @@ struct After {
 /// The routing that a chunk follows.
 #[derive(Clone, Copy)]
 pub struct Route<'a> {
-    /// It.
+    /// Who chooses the ports; its virtual channels begin at 0, see [`Route::route`].
     pub routing: &'a dyn Routing,
     /// Its virtual channel 0 in the network.
     pub first_vc: u8,

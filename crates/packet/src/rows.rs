@@ -34,7 +34,7 @@ pub struct Port<P> {
     pub sent: u32,
     /// Chunks that hold or want buffer here: occupancy plus queued, over all VCs.
     pub backlog: u32,
-    /// The architecture's.
+    /// What the router architecture keeps for the port.
     pub own: P,
     /// VC served last.
     pub last_vc: ChannelId,
@@ -104,7 +104,7 @@ impl<P> Port<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[repr(C, align(16))]
 pub struct Vc<V> {
-    /// The architecture's.
+    /// What the router architecture keeps for the virtual channel.
     pub own: V,
     /// Chunks that own buffer: waiting for the link, in flight, or waiting downstream, until their credit is used.
     pub occupancy: u32,
@@ -116,7 +116,7 @@ pub struct Vc<V> {
 /// or is needed on links only ([`Flight`]), is not stored here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// Its packet.
+    /// Row, in this partition, of the packet that it is a part of.
     pub packet: PacketRow,
     /// Next chunk of the same list.
     pub next: ChunkRow,
@@ -372,7 +372,7 @@ pub struct Terminal {
     pub elsewhere: bool,
     /// Index of the message after it in the job's traffic.
     pub index: u64,
-    /// Posted messages.
+    /// Messages posted here in answer to others, until they are taken in hand.
     pub posts: List<PostRow>,
     /// Packets handed over, the first one perhaps partly sent.
     pub queue: List<PacketRow>,

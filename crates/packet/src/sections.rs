@@ -45,7 +45,7 @@ pub const HYBRID: SectionEntry = SectionEntry {
     on_portals: None,
 };
 
-/// `[resilience]`.
+/// `[resilience]`: what links lose, and the transport that makes up for it.
 pub const RESILIENCE: SectionEntry = SectionEntry {
     about: config::ABOUT,
     choices: &[],

@@ -38,9 +38,9 @@ use std::sync::Arc;
 pub struct State<R: Router> {
     /// Links, buffers and routers.
     pub net: Net<R>,
-    /// Terminals.
+    /// Terminals of this partition, by local number.
     pub terminals: Table<Terminal, R::Mode>,
-    /// Posted messages.
+    /// Messages posted in answer to others, in the lists of their terminals.
     pub posts: Rows<Post, R::Mode>,
     /// Packets still missing of messages with several, by source and message number.
     pub open: Map<u32, R::Mode>,

@@ -26,7 +26,7 @@ const READ_AHEAD: u32 = 64;
 /// A message about to be posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Posting {
-    /// Local terminal.
+    /// Number of the terminal that it leaves from, counted within the partition.
     pub local: u32,
     /// Terminal that it leaves from.
     pub source: TerminalId,

@@ -22,7 +22,7 @@ pub struct Envelope {
     pub role: Role,
     /// Matching context of the send.
     pub context: u32,
-    /// Its tag.
+    /// Tag of the send, by which receives match.
     pub tag: u32,
     /// Bytes of the message itself.
     pub bytes: u64,

@@ -48,7 +48,7 @@ pub trait Host {
 /// A network and those who live on it, as the engine's domain. Messages between partitions and records are the network's.
 #[derive(Clone, PartialEq)]
 pub struct Hosted<C, H> {
-    /// The network.
+    /// The network, which carries messages between terminals.
     pub carrier: C,
     /// Who lives on it.
     pub host: H,

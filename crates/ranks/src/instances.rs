@@ -18,7 +18,7 @@ pub struct Step {
     pub rank: RankId,
     /// 1 + index of the collective.
     pub collective: u16,
-    /// See [`of`].
+    /// Names the collective call within the job, see [`of`].
     pub instance: u64,
     /// When it could begin.
     pub start: Ps,

@@ -151,7 +151,7 @@ impl Roster {
 /// One who lives in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
-    /// Where.
+    /// Its job, its rank there and its terminal.
     pub place: Place,
     /// Number among all ranks of the run.
     pub number: GlobalRank,

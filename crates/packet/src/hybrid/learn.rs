@@ -224,11 +224,11 @@ impl Learned {
 /// What a learner is given at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
-    /// Nothing.
+    /// Nothing: all that was learned goes on to count.
     Nothing,
     /// The older half.
     Half,
-    /// Everything.
+    /// Both halves: everything that was learned.
     All,
 }
 

@@ -49,7 +49,7 @@ impl Treatment {
 /// What is predicted as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Packets.
+    /// One prediction for each packet.
     Packet,
     /// One prediction for each message.
     Message,

@@ -32,7 +32,7 @@ const PACKETS: u64 = 64;
 pub struct Queues {
     grid: Grid,
     state: State,
-    /// See [`Queues::waits`].
+    /// By destination, what [`Queues::waits`] gives; as the last tick left it, may be empty.
     waits: Arc<Vec<Wait>>,
 }
 
@@ -52,7 +52,7 @@ pub struct State {
     since: Ps,
     /// Mean latency of the window before it.
     latency: Ps,
-    /// See [`Queues::slowness`].
+    /// Factor that [`Queues::slowness`] gives, in units of 2^-[`SLOWNESS`]; `1 << SLOWNESS` is a factor of one.
     slowness: u64,
 }
 

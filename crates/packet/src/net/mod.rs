@@ -46,7 +46,7 @@ use std::sync::Arc;
 pub struct Static {
     /// Shared by all partitions.
     pub net: Arc<Network>,
-    /// This partition's.
+    /// What lies in this partition: its routers, terminals and lines.
     pub local: Arc<Local>,
     /// Who predicts, from the first switch on. Changes at director ticks alone.
     pub predictor: Option<Arc<Predictors>>,
@@ -202,7 +202,7 @@ pub struct Net<R: Router> {
     pub rests: Table<Rest, R::Mode, LocalPort>,
     /// VCs per port.
     pub width: u8,
-    /// Chunks.
+    /// Chunks between their terminals, in this partition.
     pub chunks: Rows<Chunk, R::Mode>,
     /// Chunks on links.
     pub flights: Rows<Flight, R::Mode>,

@@ -28,7 +28,7 @@ pub type Run = fn(&Setup, Watch<'_>) -> Result<Finished, Failure>;
 pub struct Compiled {
     /// Name of the mode.
     pub mode: &'static str,
-    /// The run.
+    /// Simulates a setup in that mode.
     pub run: Run,
 }
 
@@ -126,7 +126,7 @@ pub static ROUTERS: &[RouterEntry] = &[
     RouterEntry::of::<Pipelined>(),
 ];
 
-/// Their names.
+/// Names of [`ROUTERS`], in their order.
 pub const NAMES: [&str; ROUTERS.len()] = {
     let mut names = [""; ROUTERS.len()];
     let mut n = 0;

@@ -40,7 +40,7 @@ impl Steps {
         Self { whole: sum / count, part: (sum % count) as u32, of: pace.count, rest: pace.rest, shares }
     }
 
-    /// As [`Pace::step`].
+    /// Time to the next hand-over, and the remainder that is left: as [`Pace::step`] has them.
     #[inline]
     fn next(&mut self, free: Ps) -> Ps {
         if self.of == 0 {

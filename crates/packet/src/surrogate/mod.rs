@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// Who delivers what is handed over now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// The network.
+    /// The network delivers: packets are simulated chunk by chunk.
     Fidelity,
     /// Prediction delivers; the network is bypassed.
     Surrogate,
@@ -90,7 +90,7 @@ impl Sizes {
 /// State of the surrogate.
 #[derive(Clone, PartialEq)]
 pub struct Surrogate<M: mode::Mode> {
-    /// One row.
+    /// Where the run stands: row 0 of one, see [`Surrogate::phase`].
     pub phase: Table<Phase, M>,
     /// By terminal; empty unless the run is hybrid.
     pub paces: Table<Pace, M>,

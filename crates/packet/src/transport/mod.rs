@@ -86,7 +86,7 @@ struct Transfer {
 /// A packet whose timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Timer {
-    /// Local terminal.
+    /// Number of the terminal that sent it, counted within the partition.
     terminal: u32,
     destination: TerminalId,
     number: u32,

@@ -16,7 +16,7 @@ use base::time::Ps;
 /// What is done at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing.
+    /// Nothing: whoever delivers now goes on.
     Stay,
     /// What was learned so far counts no longer: neither latencies nor the pace of sources.
     Learn,
@@ -31,7 +31,7 @@ pub enum Step {
 /// What a director sees of the whole machine at a tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View<'a> {
-    /// Virtual time.
+    /// Virtual time of the tick.
     pub now: Ps,
     /// Packets created since the start.
     pub created: u64,

@@ -43,7 +43,7 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
     build,
 };
 
-/// The file.
+/// The JSON file: a network of layers with the names of its inputs, or a table of pairs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

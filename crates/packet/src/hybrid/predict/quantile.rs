@@ -197,7 +197,7 @@ struct Pair {
 
 /// Packets of one source.
 struct Row {
-    /// Ascending.
+    /// Pairs of this source that were seen, by destination, ascending.
     pairs: Vec<Pair>,
     /// Means by distance.
     means: Vec<Ps>,

@@ -41,7 +41,7 @@ pub(super) struct Queue {
     pub input: LocalPort,
     /// Virtual channel of the input that its chunks came in by.
     pub vc: ChannelId,
-    /// Its row.
+    /// Its row in the table of units.
     pub unit: u32,
 }
 
