@@ -18,7 +18,7 @@ use model::{
     setup::JobSetup,
 };
 
-/// Model `congestion`.
+/// Model `congestion`: messages per link are counted over mappings; there is no time.
 pub const CONGESTION: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: true, time: false },
     contention: Contention::Counted,

@@ -43,7 +43,7 @@ pub fn dot(subnet: &Subnet, sums: &[u64], out: &mut impl io::Write) -> io::Resul
 const WIDTH: f64 = 1_600.0;
 /// Distance of two rows.
 const ROW: f64 = 220.0;
-/// Margin around.
+/// Space on each side of the drawing, in the picture's units.
 const MARGIN: f64 = 40.0;
 
 /// The subnet as SVG: hosts below, switches above in rows by their distance from hosts; links used more are drawn thicker.

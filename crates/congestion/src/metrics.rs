@@ -6,7 +6,7 @@ pub const BINS: usize = 20;
 /// One mapping's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Messages routed.
+    /// Messages of all levels, those that did not arrive included.
     pub messages: u64,
     /// Messages that did not arrive; they count nowhere else.
     pub unreachable: u64,
@@ -75,7 +75,7 @@ pub fn bin(fraction: f64) -> usize {
 /// What all mappings together show.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Messages routed.
+    /// Messages of all mappings, those that did not arrive included.
     pub messages: u64,
     /// Messages that did not arrive.
     pub unreachable: u64,
@@ -217,7 +217,7 @@ pub struct Outcome {
     pub runs: u32,
     /// Directed links of the network.
     pub edges: u32,
-    /// The numbers.
+    /// Sums over all mappings, and what is kept of each.
     pub totals: Totals,
 }
 

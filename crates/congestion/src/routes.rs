@@ -48,7 +48,7 @@ pub const BLOCK: usize = 64;
 /// Which of a destination's local identifiers (LMC) a message uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multipath {
-    /// The first.
+    /// The first of each host (plane 0), for all messages.
     First,
     /// One at random, by message.
     Random,
@@ -56,9 +56,9 @@ pub enum Multipath {
 
 /// Routes by the forwarding tables of a subnet.
 pub struct TableRoutes<'a> {
-    /// The subnet.
+    /// Hosts, switches and the directed edges between them.
     pub subnet: &'a Subnet,
-    /// Its tables.
+    /// Edge on which each switch passes on a message, by local identifier of its destination.
     pub tables: &'a Tables,
     /// Choice among several local identifiers.
     pub multipath: Multipath,

@@ -33,7 +33,7 @@ pub enum Sends {
 /// A job: a pattern on some hosts.
 #[derive(Clone)]
 pub struct Task {
-    /// Its pattern.
+    /// Which ranks send to which, level by level.
     pub sends: Sends,
     /// Host of each rank, before shuffling.
     pub hosts: Vec<u32>,

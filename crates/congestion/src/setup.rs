@@ -99,7 +99,7 @@ pub struct CongestionSetup {
     pub statics: Vec<Statics>,
     /// What is counted.
     pub want: Want,
-    /// Seed.
+    /// Seed of mappings, of patterns and of what a routing draws.
     pub seed: u64,
 }
 

@@ -44,29 +44,29 @@ pub struct FlowSetup {
 
 /// What does not change during a run.
 pub struct Context {
-    /// See [`FlowSetup::fabric`].
+    /// The network, or a platform with routes of its own: see [`FlowSetup::fabric`].
     pub fabric: Arc<Fabric>,
-    /// See [`FlowSetup::routing`].
+    /// Asked for the route of each message; none with a platform: see [`FlowSetup::routing`].
     pub routing: Option<Arc<dyn Routing>>,
-    /// See [`FlowSetup::change`].
+    /// What fails while the run is under way, if anything: see [`FlowSetup::change`].
     pub change: Option<Change>,
-    /// See [`FlowSetup::links`].
+    /// Bandwidth and latency by link class; a platform needs none: see [`FlowSetup::links`].
     pub links: Vec<LinkParams>,
-    /// See [`FlowSetup::jobs`].
+    /// The jobs, in the order of the experiment: see [`FlowSetup::jobs`].
     pub jobs: Vec<JobSetup>,
-    /// See [`FlowSetup::config`].
+    /// Parameters from `[model]`: see [`FlowSetup::config`].
     pub config: FlowConfig,
     /// Job and rank of each terminal; [`u32::MAX`] for none.
     pub rank: Column<TerminalId, (u32, RankId)>,
     /// The ranks of programs.
     pub roster: Arc<Roster>,
-    /// See [`FlowSetup::seed`].
+    /// Seed of every random stream: see [`FlowSetup::seed`].
     pub seed: u64,
     /// Nothing happens at or after this time.
     pub end: Ps,
-    /// See [`FlowSetup::warmup`].
+    /// Virtual time before which messages that are created do not count: see [`FlowSetup::warmup`].
     pub warmup: Ps,
-    /// See [`FlowSetup::measure`].
+    /// Tables and series that are asked for: see [`FlowSetup::measure`].
     pub measure: Measure,
     /// Messages are checked, see [`FlowSetup::check`].
     pub check: bool,

@@ -58,7 +58,7 @@ impl Rules {
         Self { weighted: true, frozen: true, ..Self::plain() }
     }
 
-    /// SimGrid's CM02.
+    /// SimGrid's CM02: [`Rules::maxmin`] with a window of 4 MiB, and 5 % of each flow on its way back.
     #[must_use]
     pub fn cm02() -> Self {
         Self { window: Some(4_194_304.0), cross: 0.05, ..Self::maxmin() }
@@ -70,7 +70,7 @@ impl Rules {
         Self { factors: vec![step(0, 0.97, 13.01)], scale: 20_537.0, ..Self::cm02() }
     }
 
-    /// SimGrid's SMPI.
+    /// SimGrid's SMPI: [`Rules::cm02`] with factors by size ([`SMPI`]) and a scale of 8775 B.
     #[must_use]
     pub fn smpi() -> Self {
         Self { factors: SMPI.to_vec(), scale: 8_775.0, ..Self::cm02() }

@@ -28,7 +28,7 @@ use model::{
 };
 use std::sync::Arc;
 
-/// Model `delay`.
+/// Model `delay`: messages of ranks take a time by formula; the network has no queues.
 pub const DELAY: ModelEntry = ModelEntry {
     needs: Needs { fabric: false, routing: false, time: true },
     saved: true,

@@ -190,7 +190,7 @@ impl DelayConfig {
         }
     }
 
-    /// Pure delay.
+    /// Pure delay by latency, hops and bytes: ranks and interfaces take no time, and no message asks first.
     #[must_use]
     pub fn pure(latency: Ps, hop_latency: Ps, byte_time: Ps) -> Self {
         let ends = Self { overhead: 0, byte_overhead: 0, gap: 0, byte_gap: 0, ..Self::loggops() };

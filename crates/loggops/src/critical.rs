@@ -42,7 +42,7 @@ impl Part {
 /// Something that kept a host's processor busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Busy {
-    /// Host.
+    /// Rank whose processor it was, counted over all jobs.
     pub host: GlobalRank,
     /// When it was over.
     pub end: Ps,

@@ -41,7 +41,7 @@ pub struct Place {
 pub struct Context {
     /// Energy of messages is asked for.
     pub energy: bool,
-    /// Parameters.
+    /// What messages and operations cost, from `[model]`.
     pub config: DelayConfig,
     /// Times in the network.
     pub delays: Box<dyn Delays>,
@@ -133,7 +133,7 @@ pub struct Message {
     pub arrival: Ps,
     /// When it was sent.
     pub stamp: Stamp,
-    /// Size.
+    /// Payload in bytes, as its send says.
     pub bytes: u64,
     /// Number of the host that receives it.
     pub to: GlobalRank,
@@ -149,7 +149,7 @@ pub struct Message {
     pub number: u32,
     /// Processor and interface of the sender, and of the receiver.
     pub cpu: u8,
-    /// See `cpu`.
+    /// Interface of the sender, and of the receiver: see `cpu`.
     pub nic: u8,
     /// All of it is in, and waits for its processor; only if [`Context::landing`].
     pub landed: bool,

@@ -18,7 +18,7 @@ pub(super) struct Host {
     pub inbox: u32,
     /// How many things were created so far.
     pub created: u32,
-    /// Alarms set.
+    /// Alarms that were set so far, modulo 2^32: numbers them for the engine.
     pub alarms: u32,
     /// How often it was found out what comes next, if that stands in a calendar.
     pub looks: u32,

@@ -96,7 +96,7 @@ pub struct Observer {
     pub truncated: Truncated,
     /// Which messages were sent and received, if that is checked.
     pub messages_seen: Option<Messages>,
-    /// Operations done.
+    /// Operations that are over, for tables and the critical path; empty unless [`Observer::keeps_operations`].
     pub done: Vec<Ended>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,

@@ -23,7 +23,7 @@ pub const MOST_ROUTERS: usize = 8_192;
 /// Sources of which the mean is taken where there are too many routers.
 const SAMPLED: usize = 64;
 
-/// No path.
+/// Kind of path that is not there, to a router out of reach, or is not known yet.
 const NONE: u16 = u16::MAX;
 
 /// What the packets of a message meet beside links.
@@ -67,11 +67,11 @@ struct Path {
 /// Least, mean and greatest over pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Least.
+    /// Of the pair with the shortest time.
     pub least: Ps,
     /// Mean, rounded down.
     pub mean: Ps,
-    /// Greatest.
+    /// Of the pair with the longest time.
     pub most: Ps,
 }
 

@@ -37,7 +37,7 @@ use workload::program::Program;
 pub struct DelayFinished {
     /// The summary; its `experiment` block is left to the caller.
     pub summary: Summary,
-    /// Tidy tables.
+    /// Tables for the output directory, one observation a row.
     pub tables: Vec<Table>,
     /// Why ranks did not come to their end, if so.
     pub stuck: Stuck,

@@ -27,7 +27,7 @@ pub struct DelayJob {
 pub struct DelaySetup {
     /// The jobs, in the order of the experiment.
     pub jobs: Vec<DelayJob>,
-    /// Parameters.
+    /// What messages and operations cost, from `[model]`.
     pub config: DelayConfig,
     /// The network whose distances count, if any.
     pub fabric: Option<Arc<Fabric>>,

@@ -171,7 +171,7 @@ pub struct Use {
 /// What a run needed.
 #[derive(Clone, Debug)]
 pub struct Consumed<'a> {
-    /// Its length.
+    /// Virtual time that it lasted.
     pub time: Ps,
     /// Routers and terminals.
     pub parts: (u64, u64),

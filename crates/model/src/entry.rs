@@ -52,7 +52,7 @@ pub type Build = fn(Parts<'_>, &mut Diagnostics) -> Option<Box<dyn Run>>;
 pub struct Needs {
     /// `[fabric]` with its links.
     pub fabric: bool,
-    /// `[routing]`.
+    /// `[routing]`, which chooses the routing; a model that needs none leaves it alone.
     pub routing: bool,
     /// What only a model with time needs: links' parameters, an end of the run, loads and sizes of messages.
     pub time: bool,

@@ -51,19 +51,19 @@ pub struct Parts<'a> {
 
 /// Sections of the file, as read.
 pub struct Written<'a> {
-    /// `[model]`.
+    /// `[model]`: keys of the model that its `kind` names.
     pub model: &'a Section,
     /// What its keys chose, by key.
     pub choices: &'a [(&'static str, &'static dyn Listed)],
-    /// `[fabric]`.
+    /// `[fabric]` with the topology that it chose, if it could be read.
     pub fabric: Option<&'a Chosen<Topology>>,
     /// Its links by class.
     pub links: &'a [(&'static str, Section)],
-    /// `[faults]`.
+    /// `[faults]`, if it could be read: what fails from the start or at a time.
     pub faults: Option<&'a Section>,
-    /// `[routing]`.
+    /// `[routing]` with the routing that it chose, if it could be read.
     pub routing: Option<&'a Chosen<RoutingEntry>>,
-    /// `[[job]]`.
+    /// Each `[[job]]`, in the order of the experiment.
     pub jobs: Vec<&'a Section>,
     /// Sections that models declare.
     pub own: &'a [OwnSection],

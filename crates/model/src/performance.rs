@@ -8,7 +8,7 @@ use std::time::Instant;
 /// What a run did, as its engine counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
-    /// Events handled.
+    /// Events that were handled, in all partitions.
     pub events: u64,
     /// Chunks that crossed a router, in models that have them.
     pub chunk_hops: Option<u64>,

@@ -22,7 +22,7 @@ pub struct Progress {
 pub struct Finished {
     /// The summary; its `experiment` block is left to the caller.
     pub summary: Summary,
-    /// Tidy tables.
+    /// Tables for the output directory, one observation a row.
     pub tables: Vec<Table>,
 }
 

@@ -27,9 +27,9 @@ pub struct Section {
 
 /// A section together with the registered strategy that it chose.
 pub struct Chosen<E: 'static> {
-    /// The strategy.
+    /// The entry that the section names.
     pub entry: &'static E,
-    /// Its parameters.
+    /// The section as read, with the keys of the entry.
     pub section: Section,
 }
 
@@ -71,7 +71,7 @@ pub trait Listed: Registered + Any + Sync {}
 
 /// A list of named things that belongs to a model.
 pub struct List {
-    /// `predictor`.
+    /// Noun for one of its entries, in messages and documents: `predictor`.
     pub singular: &'static str,
     /// `predictors`, its name in `netloom list`.
     pub plural: &'static str,
@@ -94,7 +94,7 @@ pub struct ChoiceEntry {
 /// Why a section is refused, and what to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
-    /// The reason.
+    /// What stands against it: the end of the message, or all of it.
     pub why: &'static str,
     /// The way out.
     pub help: &'static str,

@@ -15,7 +15,7 @@ const LAUNCHERS: &[(&str, &str)] = &[
 /// A launcher that started this process and others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
-    /// Its name.
+    /// Its name for people; several launchers that set the same variable have one together.
     pub name: &'static str,
     /// Variable of the environment that says so.
     pub variable: &'static str,

@@ -73,7 +73,7 @@ struct State {
     cut: bool,
 }
 
-/// A run.
+/// A run without the engine: ranks take turns, each as far as it can go.
 pub struct Engineless {
     cx: Arc<Context>,
     /// What was measured on the run.
@@ -137,7 +137,7 @@ impl Engineless {
         self.state.horizon.saturating_sub(self.state.span)
     }
 
-    /// Operations done.
+    /// Operations that are over so far, of all ranks.
     pub fn operations(&self) -> u64 {
         self.state.done
     }

@@ -27,7 +27,7 @@ struct Open {
     end: Ps,
 }
 
-/// A rank.
+/// A rank: how far it has come in its program, and what it keeps for that.
 #[derive(Serialize, Deserialize)]
 pub struct Rank {
     /// What it does next.
@@ -44,7 +44,7 @@ pub struct Rank {
     pub asked: bool,
     /// The next operation, and its first edge that was not looked at, in the batch.
     pub at: u32,
-    /// See `at`.
+    /// The next operation's first edge that was not looked at, in the batch.
     pub edge: u32,
     /// Number of the batch's first operation.
     pub first: u32,
