@@ -39,7 +39,7 @@ impl Message {
     }
 }
 
-/// A message.
+/// A message between interfaces: a request, or the answer to one.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     /// What it is.

@@ -236,24 +236,24 @@ impl Region {
 /// A memory descriptor.
 #[derive(Clone, Debug)]
 pub struct Descriptor {
-    /// Its memory.
+    /// Memory that data are sent from and come back to.
     pub region: Region,
-    /// Its options.
+    /// Options of the call: bits of [`md`](super::types::md), and `IOVEC`.
     pub options: u32,
     /// Queue of its events.
     pub eq: Option<u16>,
-    /// Its counter.
+    /// Place of the counter that its operations count on; none: they are not counted.
     pub ct: Option<u16>,
 }
 
 /// A list entry, with or without matching.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its memory.
+    /// Memory that messages read and write.
     pub region: Region,
-    /// Its options.
+    /// Options of the call: bits of [`me`](super::types::me), and `IOVEC`.
     pub options: u32,
-    /// Its counter.
+    /// Place of the counter that messages count on; none: they are not counted.
     pub ct: Option<u16>,
     /// Who may use it.
     pub uid: u32,
@@ -269,7 +269,7 @@ pub struct Entry {
     pub user_ptr: u64,
     /// Offset that the entry keeps.
     pub local_offset: u64,
-    /// Its list.
+    /// Which list of its portal table entry it was appended to.
     pub list: List,
     /// Its portal table entry.
     pub pt: u16,
@@ -293,7 +293,7 @@ pub struct Header {
 /// A portal table entry.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its options.
+    /// Options of the call: bits of [`pt`](super::types::pt).
     pub options: u32,
     /// Queue of its events.
     pub eq: Option<u16>,
@@ -390,7 +390,7 @@ pub enum Action {
     Unlink(u16, u16),
 }
 
-/// A counter.
+/// A counter, and the triggered operations that wait for it.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     /// As the interface has it.
@@ -406,7 +406,7 @@ pub struct Counter {
 /// A network interface.
 #[derive(Clone, Debug)]
 pub struct Ni {
-    /// `ni::` options.
+    /// Bits of [`ni`](super::types::ni): matching or not, logical or physical.
     pub options: u32,
     /// Times it was opened.
     pub references: u32,
@@ -416,15 +416,15 @@ pub struct Ni {
     pub map: Option<Vec<ProcessId>>,
     /// Own rank in the map, as programs see it: [`RANK_ANY`](super::types::RANK_ANY) without one.
     pub rank: u32,
-    /// Portal table.
+    /// Portal table by index; none where no entry is allocated.
     pub tables: Vec<Option<Table>>,
-    /// Event queues.
+    /// Event queues; handles of kind [`Kind::Eq`] name them.
     pub queues: Slab<Queue>,
-    /// Counters.
+    /// Counters; handles of kind [`Kind::Ct`] name them.
     pub counters: Slab<Counter>,
-    /// Memory descriptors.
+    /// Memory descriptors; handles of kind [`Kind::Md`] name them.
     pub descriptors: Slab<Descriptor>,
-    /// List entries.
+    /// List entries of the whole portal table; handles of kind [`Kind::Entry`] name them.
     pub entries: Slab<Entry>,
     /// Operations of which not all events are reported.
     pub pending: Slab<Pending>,

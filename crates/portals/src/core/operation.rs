@@ -15,9 +15,9 @@ pub struct Op {
     pub put: (u32, u64),
     /// Descriptor where data come back, with the offset in it; only for gets, fetching atomics and swaps.
     pub get: (u32, u64),
-    /// Bytes.
+    /// Bytes that are asked for; the target may move fewer.
     pub length: u64,
-    /// Acknowledgement wanted.
+    /// Acknowledgement that the target is asked for.
     pub ack: AckReq,
     /// Rank, or node and process.
     pub target: ProcessId,
@@ -62,7 +62,7 @@ pub struct Pending {
     pub get_offset: u64,
     /// For events here.
     pub user_ptr: u64,
-    /// Bytes.
+    /// Bytes that were asked for, which the SEND event reports.
     pub length: u64,
     /// The SEND event is still to come.
     pub unsent: bool,

@@ -17,33 +17,33 @@ pub enum Out {
     Send(Box<Message>),
     /// An event to be put into a queue by [`Process::deliver`].
     Event {
-        /// Interface.
+        /// Number of the interface within the process, 0 to 3.
         ni: usize,
         /// Place of the queue and generation.
         queue: (u16, u16),
-        /// The event.
+        /// What goes into the queue.
         event: Event,
     },
     /// A counter to be shown to the processor by [`Process::show`].
     Count {
-        /// Interface.
+        /// Number of the interface within the process, 0 to 3.
         ni: usize,
         /// Place of the counter and generation.
         counter: (u16, u16),
         /// What it shows.
         value: Count,
-        /// See [`Counter::epoch`].
+        /// [`Counter::epoch`] at the update; of another epoch it is not shown any more.
         epoch: u32,
     },
 }
 
-/// A process.
+/// A process: its interfaces, and what they have to do for it.
 pub struct Process {
     /// Its node, and its number there once an interface is open.
     pub id: ProcessId,
     /// Its number unless it asks for another.
     pub own_pid: u32,
-    /// Its user.
+    /// Number of its user, which its messages carry and entries may ask for.
     pub uid: u32,
     /// Most that is granted.
     pub most: Limits,

@@ -12,7 +12,7 @@ use super::{
     types::{AckReq, Event, EventKind, Fail, List, Memory, UID_ANY, me, pt},
 };
 
-/// Status registers.
+/// Places of the status registers in [`Ni::status`].
 const DROPPED: usize = 0;
 const PERMISSION: usize = 1;
 const OPERATION: usize = 2;

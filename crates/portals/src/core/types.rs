@@ -111,7 +111,7 @@ pub struct ProcessId {
     pub pid: u32,
 }
 
-/// `ptl_md_t`.
+/// `ptl_md_t`: a memory descriptor, as `PtlMDBind` takes it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Md {
@@ -119,7 +119,7 @@ pub struct Md {
     pub start: u64,
     /// Bytes, or elements of that array.
     pub length: u64,
-    /// `MD_` options.
+    /// Bits of [`md`], and [`IOVEC`].
     pub options: u32,
     /// Where events go; [`EQ_NONE`].
     pub eq: u32,
@@ -127,45 +127,45 @@ pub struct Md {
     pub ct: u32,
 }
 
-/// `ptl_iovec_t`.
+/// `ptl_iovec_t`: a piece of a scatter-gather list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Iovec {
-    /// First byte.
+    /// Address of its first byte.
     pub base: u64,
-    /// Bytes.
+    /// Bytes from there on.
     pub length: u64,
 }
 
-/// `ptl_le_t`.
+/// `ptl_le_t`: a list entry without matching, as `PtlLEAppend` takes it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Le {
-    /// See [`Md::start`].
+    /// First byte, or an array of [`Iovec`]: as [`Md::start`].
     pub start: u64,
-    /// See [`Md::length`].
+    /// Bytes, or elements of that array: as [`Md::length`].
     pub length: u64,
-    /// Counter; [`CT_NONE`].
+    /// Handle of the counter; [`CT_NONE`] for none.
     pub ct: u32,
     /// Who may use it; [`UID_ANY`].
     pub uid: u32,
-    /// `ME_` options.
+    /// Bits of [`me`], and [`IOVEC`]; [`me::ALL_LE`] has them all.
     pub options: u32,
 }
 
-/// `ptl_me_t`.
+/// `ptl_me_t`: a list entry with matching, as `PtlMEAppend` takes it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Me {
-    /// See [`Md::start`].
+    /// First byte, or an array of [`Iovec`]: as [`Md::start`].
     pub start: u64,
-    /// See [`Md::length`].
+    /// Bytes, or elements of that array: as [`Md::length`].
     pub length: u64,
-    /// Counter; [`CT_NONE`].
+    /// Handle of the counter; [`CT_NONE`] for none.
     pub ct: u32,
     /// Who may use it; [`UID_ANY`].
     pub uid: u32,
-    /// `ME_` options.
+    /// Bits of [`me`], and [`IOVEC`]; [`me::ALL_ME`] has them all.
     pub options: u32,
     /// Whose messages match.
     pub match_id: ProcessId,
@@ -177,7 +177,7 @@ pub struct Me {
     pub min_free: u64,
 }
 
-/// `ptl_ct_event_t`.
+/// `ptl_ct_event_t`: what a counter shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Count {
@@ -187,7 +187,7 @@ pub struct Count {
     pub failure: u64,
 }
 
-/// `ptl_event_t`.
+/// `ptl_event_t`: what a queue holds of each event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the names are the interface's")]
@@ -209,7 +209,7 @@ pub struct Event {
     pub datatype: u8,
 }
 
-/// `ptl_ni_limits_t`.
+/// `ptl_ni_limits_t`: sizes that a process wishes for and an interface grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the names are the interface's")]
@@ -294,26 +294,26 @@ impl Limits {
 
 /// No event queue.
 pub const EQ_NONE: u32 = 0x3fff_ffff;
-/// No counter.
+/// `PTL_CT_NONE`, in place of a counter's handle: nothing is counted.
 pub const CT_NONE: u32 = 0x5fff_ffff;
-/// No handle.
+/// `PTL_INVALID_HANDLE`: a handle that names nothing.
 pub const INVALID: u32 = 0xffff_ffff;
-/// Any user.
+/// `PTL_UID_ANY`: an entry that any user may use.
 pub const UID_ANY: u32 = u32::MAX;
 /// Any entry of the portal table.
 pub const PT_ANY: u32 = u32::MAX;
-/// Any rank.
+/// `PTL_RANK_ANY`: an entry that matches any rank; also the own rank where there is no map.
 pub const RANK_ANY: u32 = u32::MAX;
-/// Any node.
+/// `PTL_NID_ANY`: an entry that matches any node.
 pub const NID_ANY: u32 = 0xffff;
-/// Any process.
+/// `PTL_PID_ANY`: an entry that matches any process of a node; of `PtlNIInit`, the number does not matter.
 pub const PID_ANY: u32 = 0xffff;
 /// Processes of a node are numbered below this.
 pub const PID_MAX: u32 = 1024;
 /// A poll that ends by an event alone.
 pub const TIME_FOREVER: u32 = u32::MAX;
 
-/// Interface options.
+/// Options of an interface: one of the first two bits, and one of the others.
 pub mod ni {
     /// Match list entries.
     pub const MATCHING: u32 = 1;
@@ -346,11 +346,11 @@ pub const IOVEC: u32 = 1;
 
 /// Options of memory descriptors.
 pub mod md {
-    /// Count sends.
+    /// Count operations whose data have been sent.
     pub const CT_SEND: u32 = 1 << 1;
-    /// Count replies.
+    /// Count replies that have arrived: gets, fetching atomics, swaps.
     pub const CT_REPLY: u32 = 1 << 2;
-    /// Count acknowledgements.
+    /// Count acknowledgements that have arrived, of every kind.
     pub const CT_ACK: u32 = 1 << 3;
     /// Its messages may overtake each other.
     pub const UNORDERED: u32 = 1 << 4;
@@ -362,7 +362,7 @@ pub mod md {
     pub const SEND_DISABLE: u32 = 1 << 7;
     /// Lost messages stay lost.
     pub const UNRELIABLE: u32 = 1 << 8;
-    /// Count bytes.
+    /// Count bytes that were moved in place of operations; a failure still counts as one.
     pub const CT_BYTES: u32 = 1 << 14;
     /// All of them.
     pub const ALL: u32 = ((1 << 9) - 1) | CT_BYTES;
@@ -392,11 +392,11 @@ pub mod me {
     pub const OVER_DISABLE: u32 = 1 << 10;
     /// No AUTO_UNLINK and AUTO_FREE events.
     pub const UNLINK_DISABLE: u32 = 1 << 11;
-    /// Count communication.
+    /// Count the messages that the entry takes.
     pub const CT_COMM: u32 = 1 << 12;
     /// Count overflow events.
     pub const CT_OVERFLOW: u32 = 1 << 13;
-    /// Count bytes.
+    /// Count bytes that were moved in place of messages; a failure still counts as one.
     pub const CT_BYTES: u32 = 1 << 14;
     /// The entry keeps the offset.
     pub const MANAGE_LOCAL: u32 = 1 << 15;
