@@ -13,7 +13,7 @@ fn colour_wanted() -> bool {
 
 /// Streams of a command; tests pass buffers.
 pub struct Console<'a> {
-    /// The result.
+    /// What was asked for, and nothing else; in the program it is standard output.
     pub out: &'a mut (dyn Write + Send),
     /// Diagnostics, progress, logs.
     pub err: &'a mut (dyn Write + Send),

@@ -29,7 +29,7 @@ struct State<'a, 'c> {
     begun: Instant,
 }
 
-/// What moves.
+/// The line that moves: a spinner for a stage, or a bar for a run or for points.
 enum Line {
     Stage(ProgressBar),
     Run(ProgressBar),

@@ -32,7 +32,7 @@ mod send;
 
 use agenda::{Agenda, Due, Item};
 
-/// No flight.
+/// Place of no flight: in `answers` of what answers none, and in `serving` while nothing is served.
 const NONE: u32 = u32::MAX;
 
 /// A message under way.
@@ -47,7 +47,7 @@ struct Flight {
     ends: (TerminalId, TerminalId),
     /// The flight that it answers; its low-level acknowledgement has no message worth reading.
     answers: u32,
-    /// Its serial.
+    /// Serial of that flight: its place may have been used again.
     answered: u64,
     low_level: bool,
     /// Its pair, and its place among the ordered messages of that.
@@ -161,7 +161,7 @@ pub struct Counts {
 
 /// All nodes and the network.
 pub struct Machine {
-    /// Now.
+    /// Virtual time since the start of the run.
     pub now: Ps,
     /// Processes by rank.
     pub processes: Column<RankId, Process>,

@@ -241,11 +241,11 @@ pub const NODES: Param = Param {
 /// The link of a node is out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// The node.
+    /// Number of the node; what is on the network to or from it meanwhile is lost.
     pub node: TerminalId,
-    /// Since when.
+    /// When the outage begins, itself included.
     pub from: Ps,
-    /// Until when.
+    /// When it is over, itself excluded; [`Ps::MAX`] if it never is.
     pub until: Ps,
 }
 

@@ -38,7 +38,7 @@ pub enum Step {
     Sleep(Ps, bool),
     /// It asked something of its interface.
     Ask {
-        /// What.
+        /// The call with its arguments.
         call: Box<Asked>,
         /// Handle or number that it got, [`INVALID`] for none.
         made: u32,
@@ -47,7 +47,7 @@ pub enum Step {
     },
     /// It looked for an event in queues.
     Events {
-        /// The queues.
+        /// Handles of the queues that it looked into.
         queues: Vec<u32>,
         /// Milliseconds of a look, as `PtlEQPoll` has them.
         timeout: u32,
@@ -58,9 +58,9 @@ pub enum Step {
     Counts {
         /// Counters and tests.
         tests: Vec<(u32, u64)>,
-        /// As above.
+        /// Milliseconds of a look, as `PtlCTPoll` has them.
         timeout: u32,
-        /// As above.
+        /// So many looks found no counter at its test. 0: it looked until one was.
         misses: u64,
     },
     /// It read a counter until it showed so much, and so often more.
@@ -76,7 +76,7 @@ pub enum Step {
     Served(u64),
     /// The barrier of the start-up service.
     Barrier,
-    /// It ended.
+    /// It ended, at [`Ending::time`].
     End,
 }
 
@@ -106,7 +106,7 @@ pub struct Trailer {
     pub program: String,
     /// Ranks on a terminal.
     pub ranks_per_node: u32,
-    /// By rank.
+    /// Where each rank's steps are and when it ended, by rank.
     pub ranks: Vec<Ending>,
     /// Pieces of memory that operations touched and that were not there: address, bytes.
     pub faults: Vec<(u64, u64)>,

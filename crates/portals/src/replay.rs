@@ -27,7 +27,7 @@ pub struct Replayed {
     pub ended: Vec<Option<Ps>>,
     /// Simulated time at the end.
     pub time: Ps,
-    /// Messages.
+    /// Messages that were sent, copies sent again and answers included, and what became of them.
     pub counts: Counts,
     /// What ranks that have not ended wait for.
     pub waiting: Vec<String>,
@@ -67,7 +67,7 @@ impl Memory for Void {
 
 /// A part of a step.
 enum Part {
-    /// Time passes.
+    /// So much time passes: computing, sleep, and what calls themselves take.
     Pause(Ps),
     /// The interface is asked: what [`Step::Ask`] holds.
     Ask {

@@ -53,10 +53,10 @@ pub struct WriteArgs {
 /// Arguments of `fabric import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The cluster.
+    /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
-    /// Where to.
+    /// Form and file of what is written, if anything is.
     #[command(flatten)]
     pub write: WriteArgs,
     /// Form of the result
@@ -67,7 +67,7 @@ pub struct ImportArgs {
 /// Arguments of `fabric verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// The cluster.
+    /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
     /// Compute tables by this engine in place of those of the files
@@ -84,7 +84,7 @@ pub struct VerifyArgs {
 /// Arguments of `fabric route`.
 #[derive(Debug, Args)]
 pub struct RouteArgs {
-    /// The cluster.
+    /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
     /// The engine: see `netloom list engines`
@@ -96,7 +96,7 @@ pub struct RouteArgs {
     /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
     #[arg(long, value_name = "N|P%", default_value = "0", value_parser = failing)]
     pub fail_links: Failing,
-    /// Where to.
+    /// Form and file of what is written, if anything is.
     #[command(flatten)]
     pub write: WriteArgs,
     /// Form of the result
@@ -108,7 +108,7 @@ pub struct RouteArgs {
 #[cfg(feature = "opensm")]
 #[derive(Debug, Args)]
 pub struct OpensmArgs {
-    /// The cluster.
+    /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
     /// OpenSM's routing engine: minhop, updn, dnup, ftree, lash, dor, sssp, dfsssp, nue, torus-2QoS
@@ -123,7 +123,7 @@ pub struct OpensmArgs {
     /// Seconds after which OpenSM is stopped
     #[arg(long, value_name = "S", default_value_t = 120)]
     pub timeout: u64,
-    /// Where to.
+    /// Form and file of what is written, if anything is.
     #[command(flatten)]
     pub write: WriteArgs,
     /// Form of the result
@@ -177,7 +177,7 @@ pub enum MultipathArg {
 /// Arguments of `congestion`.
 #[derive(Debug, Args)]
 pub struct CongestionArgs {
-    /// The cluster.
+    /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
     /// Who sends to whom: bisect, bisect_fb_sym, rand, tree, bruck, gather, scatter, ring, recdbl, neighbor:N, FIRST::SECOND ..
@@ -242,7 +242,7 @@ pub struct CongestionArgs {
 pub enum Failing {
     /// A share of them, 0 to 1.
     Share(f64),
-    /// So many.
+    /// So many cables; all of them if there are fewer.
     Number(u64),
 }
 

@@ -116,7 +116,7 @@ pub enum Command {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The experiment.
+    /// Experiment file, and the values that the command line sets in it.
     #[command(flatten)]
     pub input: Input,
     /// Write manifest, summary and tables into this directory
@@ -231,7 +231,7 @@ pub struct PortalsReplayArgs {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The experiment.
+    /// Experiment file, and the values that the command line sets in it.
     #[command(flatten)]
     pub input: Input,
     /// Form of the result
@@ -260,7 +260,7 @@ pub enum FabricCommand {
 /// Arguments of `fabric metrics`.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
-    /// The experiment.
+    /// Experiment file, and the values that the command line sets in it.
     #[command(flatten)]
     pub input: Input,
     /// Form of the result
@@ -271,7 +271,7 @@ pub struct MetricsArgs {
 /// Arguments of `fabric export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The experiment.
+    /// Experiment file, and the values that the command line sets in it.
     #[command(flatten)]
     pub input: Input,
     /// Form of the file
@@ -473,7 +473,7 @@ pub struct TraceArgs {
 pub enum TraceCommand {
     /// Show what a file holds: ranks, operations, messages, computing; do sends and receives fit together?
     Info {
-        /// The file.
+        /// File of rank programs, and the unit of its computations.
         #[command(flatten)]
         input: TraceInput,
         /// Of MPI calls, also count what they become: the messages of collectives, by the algorithms of this library: simple, openmpi, mpich
@@ -485,7 +485,7 @@ pub enum TraceCommand {
     },
     /// Print operations of some ranks: the first ones, or a window
     Print {
-        /// The file.
+        /// File of rank programs, and the unit of its computations.
         #[command(flatten)]
         input: TraceInput,
         /// Ranks, such as 0-3,7
@@ -508,7 +508,7 @@ pub enum TraceCommand {
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// The file.
+    /// File of rank programs, and the unit of its computations.
     #[command(flatten)]
     pub input: TraceInput,
     /// File to write; text whose name ends with .gz is packed
@@ -539,9 +539,9 @@ pub struct TraceInput {
 /// Ranks from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankRange {
-    /// The first.
+    /// First rank, counted from 0.
     pub first: u32,
-    /// The last.
+    /// Last rank, included; never below the first.
     pub last: u32,
 }
 

@@ -107,7 +107,7 @@ pub struct ResilientArgs {
 #[derive(Clone, Debug)]
 pub struct Hops(pub Vec<u32>);
 
-/// See [`Constants`].
+/// Values of `--set`: see [`Constants`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[expect(missing_docs, reason = "named as what they choose")]
 pub enum Set {
@@ -115,7 +115,7 @@ pub enum Set {
     Formula,
 }
 
-/// See [`Occupancy`].
+/// Values of `--occupancy`: see [`Occupancy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[expect(missing_docs, reason = "named as what they choose")]
 pub enum Busy {
@@ -123,7 +123,7 @@ pub enum Busy {
     Wire,
 }
 
-/// See [`Estimate`].
+/// Values of `--estimate`: see [`Estimate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[expect(missing_docs, reason = "named as what they choose")]
 pub enum Guess {
@@ -131,7 +131,7 @@ pub enum Guess {
     Cumulative,
 }
 
-/// See [`Timeout`].
+/// Values of `--timeout`: see [`Timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[expect(missing_docs, reason = "named as what they choose")]
 pub enum Timer {
@@ -139,7 +139,7 @@ pub enum Timer {
     Packet,
 }
 
-/// See [`Shape`].
+/// Values of `--shape`: see [`Shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[expect(missing_docs, reason = "named as what they choose")]
 pub enum Form {
@@ -148,7 +148,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The shape.
+    /// Shape of fits that the value stands for.
     #[must_use]
     pub fn shape(self) -> Shape {
         if self == Self::Biquartic { Shape::Biquartic } else { Shape::Pieces }

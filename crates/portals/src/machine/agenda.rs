@@ -70,7 +70,7 @@ impl Agenda {
         self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.due, Due::Wake(_)))
     }
 
-    /// Takes it.
+    /// Takes out what [`Agenda::peek`] shows.
     pub(super) fn pop(&mut self) -> Option<Reverse<Item>> {
         let item = if self.rings() { self.timers.pop() } else { self.near.pop() };
         let first = item.is_none_or(|item| self.peek().is_none_or(|next| item.0 < next.0));

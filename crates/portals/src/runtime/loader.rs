@@ -21,7 +21,7 @@ pub type Names = BTreeMap<&'static str, usize>;
 
 /// A program's copy.
 pub struct Loaded {
-    /// Its `main`.
+    /// Address of `main` in the copy.
     pub main: usize,
     /// Addresses of its own code.
     pub code: Range<usize>,

@@ -10,11 +10,11 @@ use base::time::Ps;
 /// What a run gives.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// By rank.
+    /// How each rank ended, or that it has not, by rank.
     pub ranks: Vec<Status>,
     /// Simulated time at the end.
     pub time: Ps,
-    /// Messages.
+    /// Messages that were sent, copies sent again and answers included, and what became of them.
     pub counts: Counts,
     /// What ranks that have not ended wait for.
     pub waiting: Vec<String>,

@@ -29,9 +29,9 @@ pub enum Entry {
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Nothing.
+    /// Nothing: it runs, may run, or is over.
     No,
-    /// A time.
+    /// A time, and nothing of its rank.
     Time,
     /// Something of its rank.
     Rank(Reason),
@@ -89,7 +89,7 @@ pub struct Thread {
     pub result: Option<usize>,
 }
 
-/// A rank.
+/// A rank, beside its threads and its interfaces.
 pub struct Rank {
     /// How it ended.
     pub status: Status,
@@ -97,7 +97,7 @@ pub struct Rank {
     pub misses: u32,
     /// Functions to be called at its end, with an argument.
     pub hooks: Vec<(usize, usize)>,
-    /// Alarms set.
+    /// Calls of `alarm` so far: the alarm of the last one alone may ring.
     pub alarm: u32,
     /// It has polled memory.
     pub polls: bool,
@@ -112,7 +112,7 @@ pub struct Rank {
 pub struct Looks {
     /// The call of the last one.
     pub call: &'static str,
-    /// How many.
+    /// How many of them, the last one included; 0 before the first.
     pub number: u64,
     /// What had been done by then: see `World::active`.
     pub done: u64,
@@ -125,6 +125,6 @@ pub struct Pmi {
     pub pairs: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Ranks that are at the barrier.
     pub here: u32,
-    /// Barriers passed.
+    /// Barriers that all ranks have come to so far.
     pub round: u64,
 }

@@ -34,9 +34,9 @@ pub struct World {
     pub memory: RankMemory,
     /// All threads; the first ones are those of `main`, by rank.
     pub threads: Vec<Thread>,
-    /// All ranks.
+    /// All ranks: their ends, output and alarms; threads stand apart.
     pub ranks: Column<RankId, Rank>,
-    /// Start-up service.
+    /// Start-up service of all ranks: keys and barrier.
     pub pmi: Pmi,
     /// Threads that wait at a condition, in the order in which they came.
     pub conditions: Vec<ConditionWait>,
