@@ -245,7 +245,7 @@ pub struct Outage {
     pub node: TerminalId,
     /// When the outage begins, itself included.
     pub from: Ps,
-    /// When it is over, itself excluded; [`Ps::MAX`] if it never is.
+    /// When it is over, itself excluded; `Ps::MAX` if it never is.
     pub until: Ps,
 }
 

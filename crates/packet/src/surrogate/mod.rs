@@ -90,7 +90,7 @@ impl Sizes {
 /// State of the surrogate.
 #[derive(Clone, PartialEq)]
 pub struct Surrogate<M: mode::Mode> {
-    /// Where the run stands: row 0 of one, see [`Surrogate::phase`].
+    /// Where the run stands: one row, number 0.
     pub phase: Table<Phase, M>,
     /// By terminal; empty unless the run is hybrid.
     pub paces: Table<Pace, M>,
