@@ -58,6 +58,11 @@ fn unread(_: &Parts<'_>) -> Vec<Unread> {
         &["load", "arrival", "start", "count", "compute", "combine", "reply", "outstanding"],
         why,
     ));
+    all.extend(Unread::all(
+        "routing",
+        &["deadlock", "max_vcs"],
+        "static congestion has no buffers to wait for",
+    ));
     all
 }
 
