@@ -1,7 +1,7 @@
 //! Keys that have no effect with the costs that a file chooses.
 
 use base::param::Unread;
-use model::Parts;
+use model::{Parts, section::Section};
 
 /// Keys of `[model]` by the costs that read them, beside `cost`, `ties` and what paths are derived from.
 const READ: &[(&str, &[&str])] = &[
@@ -24,6 +24,10 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let why = "model \"delay\" counts everything from the start";
     let mut all = Unread::all("experiment", &["warmup"], why);
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
+    if let Some(routing) = parts.written.routing {
+        let keys: Vec<&'static str> = routing.section.params.iter().map(|p| p.name).collect();
+        all.extend(Unread::all("routing", &keys, "delays follow shortest paths, whatever the routing"));
+    }
     let section = parts.written.model;
     if !section.values.0.contains_key("cost") {
         return all;
@@ -31,9 +35,28 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let cost = section.values.text("cost");
     let unread = READ.iter().filter(|(_, costs)| !costs.contains(&cost.as_str())).map(|(key, _)| *key);
     let mut keys: Vec<&'static str> = unread.collect();
-    if cost != "resilient" {
+    if cost == "resilient" {
+        all.extend(of_protocol(section));
+    } else {
         keys.extend(section.params.iter().map(|p| p.name).skip_while(|name| *name != RESILIENT));
     }
     all.extend(Unread::all("model", &keys, format!("`cost = \"{cost}\"` has no use for it")));
+    all
+}
+
+/// Keys of resilient protocols that the chosen one, or its constants, do not read.
+fn of_protocol(section: &Section) -> Vec<Unread> {
+    let mut all = Vec::new();
+    if section.values.text("protocol") != "ncd" {
+        all.extend(Unread::all("model", &["estimate"], "only protocol \"ncd\" estimates"));
+    }
+    // A link that is busy for its bytes needs its bandwidth, whatever the constants.
+    if section.values.text("constants") == "table2" && section.values.text("occupancy") == "hop" {
+        all.extend(Unread::all(
+            "model",
+            &["link_bandwidth"],
+            "`constants = \"table2\"` brings the delays of a hop",
+        ));
+    }
     all
 }

@@ -47,6 +47,21 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("*", "routing.candidates", "no packet takes a detour in a short run"),
     ("*", "faults.router_fraction", "shares are rounded to whole routers"),
     ("*", "faults.link_fraction", "shares are rounded to whole cables"),
+    ("*", "energy.link_bit", "every class of links has its own"),
+    ("*", "job.#.slot", "the other slot is the message itself"),
+    ("*", "model.packet", "no message is larger than a packet"),
+    ("resilient.toml", "fabric.dims", "a torus of another size has the same distance between the two ranks"),
+    ("resilient.toml", "fabric.link.#.#", "resilient protocols have times of links of their own"),
+    ("resilient-allreduce.toml", "fabric.link.#.#", "resilient protocols have times of links of their own"),
+    ("resilient-allreduce.toml", "job.0.compute", "the program computes nothing"),
+    ("resilient-allreduce.toml", "model.window", "messages have one packet"),
+    ("resilient-allreduce.toml", "model.occupancy", "messages have one packet"),
+    ("resilient-allreduce.toml", "model.timeout", "messages have one packet"),
+    ("rails.toml", "routing.deadlock", "layers and hops need as many channels here"),
+    ("*", "routing.weights", "all shortest paths stay the shortest"),
+    ("lossy-links.toml", "resilience.bit_errors", "no bit fails in a short run"),
+    ("lossy-links.toml", "resilience.ack_delay", "no acknowledgement waits that long in a short run"),
+    ("lossy-links.toml", "resilience.messages", "a bound that the run does not reach"),
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
 ];
 
@@ -99,7 +114,7 @@ fn others(kind: Kind, value: &Value) -> Vec<String> {
             near.into_iter().filter(|m| m != n && (min..=max).contains(m)).map(|m| m.to_string()).collect()
         }
         (Kind::Real { min, max }, Value::Real(x)) => {
-            let near = [x * 0.5, x + 0.25, x * 0.9];
+            let near = [x * 0.5, x + 0.01, x + 0.25, x * 0.9];
             near.into_iter()
                 .filter(|y| (y - x).abs() > 0.0 && (min..=max).contains(y))
                 .map(|y| format!("{y:?}"))
