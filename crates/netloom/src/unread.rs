@@ -9,6 +9,9 @@ use base::param::Unread;
 use model::{ModelEntry, Parts};
 use workload::registry::Takes;
 
+/// What stands in every such line.
+pub const NO_EFFECT: &str = " no effect: ";
+
 /// What to tell of an experiment: a line for each section and reason.
 pub fn notes(experiment: &Experiment, model: &ModelEntry, parts: &Parts<'_>) -> Vec<String> {
     let mut all = experiment.elsewhere.clone();
@@ -68,7 +71,7 @@ fn lines(all: &[Unread]) -> Vec<String> {
         let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
         let verb = if keys.len() == 1 { "has" } else { "have" };
         let section = if *section == "job" { "[[job]]".to_owned() } else { format!("[{section}]") };
-        format!("{} of {section} {verb} no effect: {why}", keys.join(", "))
+        format!("{} of {section} {verb}{NO_EFFECT}{why}", keys.join(", "))
     };
     groups.iter().map(line).collect()
 }

@@ -1,6 +1,6 @@
 //! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
 
-use crate::{build::PACKET, config::Injects, hybrid, router::registry::RouterEntry};
+use crate::{config::Injects, hybrid, router::registry::RouterEntry, section};
 use base::param::{Unread, Value};
 use model::Parts;
 
@@ -18,7 +18,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         }
         all.extend(idle_channels(parts, router));
     }
-    if parts.name == PACKET.about.name
+    if parts.name == section::ABOUT.name
         && let Some(hybrid) = parts.written.own(hybrid::ABOUT.name)
     {
         let keys: Vec<&'static str> = hybrid.section.params.iter().map(|p| p.name).collect();

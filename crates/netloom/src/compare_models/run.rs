@@ -12,6 +12,7 @@ use crate::{
     options::RunOptions,
     prepare::{Prepared, prepare_text},
     registry::Registry,
+    unread,
     watcher::Watcher,
 };
 use base::units::parse_bytes;
@@ -99,6 +100,10 @@ impl Watcher for Named<'_> {
     }
 
     fn remark(&self, text: &str) {
+        // Models are exchanged on purpose: which keys each leaves alone stands in the comparison.
+        if text.contains(unread::NO_EFFECT) {
+            return;
+        }
         if self.remarks.lock().is_ok_and(|mut known| known.insert(text.to_owned())) {
             self.watcher.remark(text);
         }

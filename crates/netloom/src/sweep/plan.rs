@@ -15,10 +15,14 @@ use crate::{
     options::RunOptions,
     prepare::{NamedFile, Prepared, prepare_resolved},
     registry::Registry,
+    unread,
     watcher::Watcher,
 };
 use base::diag::{Diagnostic, Diagnostics};
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
 
 /// A sweep whose points are all valid experiments, as far as that can be seen without building their networks.
 pub struct Plan {
@@ -105,6 +109,37 @@ pub fn plan_text(registry: &Registry, input: &Input, text: String) -> Result<Opt
     if diagnostics.is_empty() { Ok(Some(plan)) } else { refused(diagnostics) }
 }
 
+/// Hears all points of a sweep. Keys without effect are remarked if that is so at every point: an axis may need them at some.
+struct Common<'a> {
+    watcher: &'a dyn Watcher,
+    /// Such notes, and at how many points each was heard.
+    notes: Mutex<BTreeMap<String, usize>>,
+}
+
+impl Common<'_> {
+    fn report(&self, points: usize) {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.iter().filter(|(_, heard)| **heard == points).for_each(|(note, _)| self.watcher.remark(note));
+    }
+}
+
+impl Watcher for Common<'_> {
+    fn phase(&self, what: &str) {
+        self.watcher.phase(what);
+    }
+
+    fn remark(&self, text: &str) {
+        if !text.contains(unread::NO_EFFECT) {
+            return self.watcher.remark(text);
+        }
+        *self.notes.lock().unwrap_or_else(PoisonError::into_inner).entry(text.to_owned()).or_default() += 1;
+    }
+
+    fn ended(&self) {
+        self.watcher.ended();
+    }
+}
+
 impl Plan {
     /// The experiment of a point, and what is wrong with it.
     pub(super) fn read(&self, point: &Point) -> (Experiment, Diagnostics) {
@@ -138,6 +173,7 @@ impl Plan {
     /// The first that cannot run; which one it is, is remarked.
     pub fn check(&self, options: &RunOptions, watcher: &dyn Watcher) -> Result<Checked, Error> {
         let (mut known, mut first, mut bytes) = (BTreeSet::new(), None, 0);
+        let common = Common { watcher, notes: Mutex::default() };
         for point in self.chains.iter().flat_map(|chain| &chain.points) {
             let (experiment, mistakes) = self.read(point);
             let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
@@ -145,13 +181,14 @@ impl Plan {
                 continue;
             }
             let prepared =
-                prepare_resolved(&experiment, self.named_file(), (options, None), watcher, mistakes);
+                prepare_resolved(&experiment, self.named_file(), (options, None), &common, mistakes);
             let prepared = prepared.inspect_err(|_| {
                 watcher.remark(&format!("at the point {}", point.named(&self.names())));
             })?;
             bytes = prepared.memory.bytes.max(bytes);
             first = first.or(Some(prepared));
         }
+        common.report(known.len());
         let first = first.expect("a plan has a point");
         Ok(Checked { first, networks: known.len(), bytes })
     }
