@@ -1,7 +1,7 @@
 //! No silent key: whoever changes a key of a file sees another result, a note, or a refusal. Each key of the shipped examples, those left to their
 //! defaults included, is changed; what then stays the same must stand in [`ALIKE`] with its reason.
 //!
-//! A share of the keys is tried each time; all of them with `NETLOOM_ALL_KEYS=1`, within some minutes.
+//! A tenth of the keys is tried each time; all of them with `NETLOOM_ALL_KEYS=1`, which takes long: some changed keys make long runs.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
