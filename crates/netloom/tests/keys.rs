@@ -268,9 +268,9 @@ fn no_key_is_silent() {
     assert!(found.is_empty(), "keys that change without a word:\n{}", found.join("\n"));
 }
 
-/// The check finds what it is for: on a router that has no use for `arbiter`, a change of it is known only from the note.
+/// On a router that has no use for `arbiter`, a change of it is known only from the note: without that, the results are the same.
 #[test]
-fn a_key_whose_note_is_taken_away_is_found() {
+fn a_key_without_effect_is_known_only_from_its_note() {
     let text = r#"
 experiment = { duration = "5 us" }
 routing = { algorithm = "minimal" }
