@@ -59,7 +59,24 @@ pub fn routing(fabric: &Arc<Fabric>, name: &str, given: &[(&str, Value)]) -> Arc
     Arc::from((entry.build)(Arc::clone(fabric), &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}")))
 }
 
-/// A registered workload over `ranks` ranks.
+/// The job of a sample workload.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleJob {
+    /// Number of its ranks.
+    pub ranks: u32,
+    /// Bytes of a message, where the workload asks for a size.
+    pub message: u64,
+    /// Of a terminal's link: what a load is relative to.
+    pub bandwidth: Bandwidth,
+}
+
+impl From<(u32, u64, Bandwidth)> for SampleJob {
+    fn from((ranks, message, bandwidth): (u32, u64, Bandwidth)) -> Self {
+        Self { ranks, message, bandwidth }
+    }
+}
+
+/// A registered workload over the ranks of `job`.
 ///
 /// # Panics
 /// If it is refused.
@@ -68,7 +85,7 @@ pub fn traffic(
     name: &str,
     given: &[(&str, Value)],
     arrival: (&str, f64),
-    job: (u32, u64, Bandwidth),
+    job: impl Into<SampleJob>,
     seed: u64,
 ) -> Work {
     try_traffic(name, given, arrival, job, seed).unwrap_or_else(|p| panic!("{p:?}"))
@@ -85,9 +102,10 @@ pub fn try_traffic(
     name: &str,
     given: &[(&str, Value)],
     (arrival, load): (&str, f64),
-    (ranks, message, bandwidth): (u32, u64, Bandwidth),
+    job: impl Into<SampleJob>,
     seed: u64,
 ) -> Built<Work> {
+    let SampleJob { ranks, message, bandwidth } = job.into();
     debug_assert!(ranks > 0, "a job has a rank");
     let entry = find(WORKLOADS, name).expect("a registered workload");
     let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");

@@ -108,7 +108,7 @@ pub(crate) fn no_series(experiment: &Experiment, name: &str, diagnostics: &Diagn
 pub struct NamedFile<'a> {
     /// How diagnostics call it.
     pub name: String,
-    /// Its text.
+    /// The text of the experiment file.
     pub text: String,
     /// Where it came from, and what was set beside it.
     pub input: &'a Input,

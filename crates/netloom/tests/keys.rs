@@ -66,7 +66,7 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
 ];
 
-/// Hears notes.
+/// Collects the notes of a run.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 

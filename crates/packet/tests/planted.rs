@@ -77,7 +77,7 @@ fn held<R: Router>(domain: &PacketDomain<R>) -> (LocalPort, VcRow) {
     (u, of(&domain.state, u).expect("it holds something"))
 }
 
-/// Another terminal.
+/// The terminal after this one, as a wrong destination.
 fn next(terminal: TerminalId) -> TerminalId {
     TerminalId::new((terminal.number() + 1) % 72)
 }

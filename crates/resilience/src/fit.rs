@@ -25,7 +25,7 @@ pub struct Points<'a> {
     pub axis: Axis,
     /// Shares of packets that a hop loses, from 0 to 1.
     pub losses: &'a [f64],
-    /// Packets.
+    /// Packets at each point, as `axis` says.
     pub windows: &'a [u32],
 }
 

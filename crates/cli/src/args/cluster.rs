@@ -168,7 +168,7 @@ pub enum SubsetArg {
 /// Which identifier of a host a message uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MultipathArg {
-    /// The first
+    /// The host's first identifier
     First,
     /// One at random for each message
     Random,
@@ -192,7 +192,7 @@ pub struct CongestionArgs {
     /// Ranks; 0: all hosts, an even number
     #[arg(long, visible_alias = "commsize", value_name = "N", default_value_t = 0)]
     pub ranks: u32,
-    /// Mappings
+    /// Random mappings of ranks to hosts
     #[arg(long, visible_alias = "num-runs", value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     pub runs: u32,
     /// Ranks to hosts: shuffle (anew for each mapping), identity, or a file with a host for each rank; a shorter file fixes the

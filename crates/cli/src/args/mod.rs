@@ -77,7 +77,7 @@ pub enum Command {
     },
     /// Print the completions of a shell
     Completions {
-        /// The shell
+        /// Which shell reads them
         shell: Shell,
     },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
@@ -155,7 +155,7 @@ pub enum PortalsCommand {
 pub enum Dialect {
     /// Sandia's reference implementation.
     Sandia,
-    /// Bull's BXI.
+    /// Bull's BXI interconnect, with its own names.
     Bull,
 }
 
@@ -173,7 +173,7 @@ pub struct PortalsCcArgs {
 /// Arguments of `portals run`.
 #[derive(Debug, Args)]
 pub struct PortalsRunArgs {
-    /// Ranks
+    /// Number of ranks
     #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub ranks: u32,
     /// Experiment file with [fabric], [model] and [portals]
@@ -330,7 +330,7 @@ pub struct ExplainArgs {
 /// Arguments of `study`.
 #[derive(Debug, Args)]
 pub struct StudyArgs {
-    /// The study
+    /// Name of the study; without it they are listed
     pub name: Option<String>,
     /// Shortest form, for tests
     #[arg(long, conflicts_with = "quick")]
@@ -404,7 +404,7 @@ pub struct CompareArgs {
     /// Output directory of a run, or its summary.json: what differences are relative to
     #[arg(value_name = "A", required_unless_present = "models", conflicts_with = "models")]
     pub a: Option<PathBuf>,
-    /// Another
+    /// Directory or summary.json of the other run
     #[arg(value_name = "B", required_unless_present = "models", conflicts_with = "models")]
     pub b: Option<PathBuf>,
     /// Relative difference that is allowed

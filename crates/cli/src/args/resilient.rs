@@ -92,7 +92,7 @@ pub struct ResilientArgs {
     /// Samples of each message
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub samples: u64,
-    /// Seed
+    /// Seed of the samples
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Threads; 0: as many as the machine has

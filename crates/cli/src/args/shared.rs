@@ -46,14 +46,14 @@ pub enum Colour {
     Auto,
     /// Also in files and pipes
     Always,
-    /// Nowhere
+    /// Never, on terminals neither
     Never,
 }
 
 /// Form of an exported fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// Graphviz
+    /// Input of Graphviz
     Dot,
     /// All of the graph, port numbers included; topology `graph` reads it back
     Json,
@@ -76,7 +76,7 @@ pub enum Form {
 /// Form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Aligned, for people
     Text,
     /// One JSON object
     Json,

@@ -4,11 +4,11 @@ use netloom_cli::{args::shared::Manner, console::Console};
 
 /// What a command left behind.
 pub struct Run {
-    /// Exit status.
+    /// Exit status of the process.
     pub status: u8,
-    /// Standard output.
+    /// All of its standard output.
     pub out: String,
-    /// Standard error.
+    /// All of its standard error.
     pub err: String,
 }
 

@@ -95,7 +95,7 @@ pub struct CaseJob {
     pub stream: bool,
 }
 
-/// A case.
+/// A program, its parameters and where its ranks run.
 pub struct Case {
     pub jobs: Vec<CaseJob>,
     pub config: DelayConfig,

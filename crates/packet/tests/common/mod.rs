@@ -46,9 +46,9 @@ use workload::{
 pub struct Link {
     /// Bytes per second, numerator and denominator.
     pub rate: (u64, u64),
-    /// Wire, ps.
+    /// Latency of the wire, ps.
     pub latency: Ps,
-    /// Credit, ps.
+    /// Delay of a credit on its way back, ps.
     pub credit: Ps,
     /// Buffer per VC, chunks, and bytes beyond a whole number of chunks.
     pub buffer: (u64, u64),
@@ -169,7 +169,7 @@ fn link() -> impl Strategy<Value = Link> {
     })
 }
 
-/// Any experiment.
+/// Draws any small experiment.
 pub fn sketch() -> impl Strategy<Value = Sketch> {
     let shape = (
         0..FABRICS.len(),
@@ -215,7 +215,7 @@ pub fn sketch() -> impl Strategy<Value = Sketch> {
 
 /// Messages of drawn sizes to drawn partners, some of them answered.
 pub struct Mixed {
-    /// Drawn from.
+    /// Message sizes in bytes, drawn from.
     pub sizes: Vec<u64>,
     /// Ranks of the job.
     pub ranks: u32,
@@ -223,11 +223,11 @@ pub struct Mixed {
     pub gap: Ps,
     /// Gaps do not vary.
     pub in_phase: bool,
-    /// In 16ths.
+    /// Share of messages that are answered, in 16ths.
     pub replies: u64,
     /// Messages of each rank, answers not counted.
     pub count: u64,
-    /// Seed.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 

@@ -123,7 +123,7 @@ pub struct Naive<'a> {
     trails: BTreeMap<(u64, u16), Choice>,
     open: BTreeMap<(u32, u32), u64>,
     rank: BTreeMap<u32, (usize, RankId)>,
-    /// What happened.
+    /// What happened, in order of time.
     pub seen: Vec<Seen>,
 }
 

@@ -9,6 +9,28 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
+/// When a triggered operation fires. Recordings hold it as a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, u64)", into = "(u32, u64)")]
+pub struct Trigger {
+    /// Handle of the counting event that is watched.
+    pub counter: u32,
+    /// Count, successes and failures together, from which on it fires.
+    pub threshold: u64,
+}
+
+impl From<(u32, u64)> for Trigger {
+    fn from((counter, threshold): (u32, u64)) -> Self {
+        Self { counter, threshold }
+    }
+}
+
+impl From<Trigger> for (u32, u64) {
+    fn from(of: Trigger) -> Self {
+        (of.counter, of.threshold)
+    }
+}
+
 /// A call of the interface. Handles are those that earlier calls gave.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "calls of the interface and their arguments")]
@@ -64,21 +86,21 @@ pub enum Call {
     EqAlloc(u32, u64),
     EqFree(u32),
     Begin(Op),
-    Triggered(Op, (u32, u64)),
-    /// `PtlTriggeredCTSet` (`set`) and `PtlTriggeredCTInc`; `on` is the counter waited for, and its threshold.
+    Triggered(Op, Trigger),
+    /// `PtlTriggeredCTSet` (`set`) and `PtlTriggeredCTInc`.
     TriggeredCt {
         ct: u32,
         by: Count,
         set: bool,
-        on: (u32, u64),
+        on: Trigger,
     },
     TriggeredAppend {
         place: (u32, u32),
         me: Me,
         what: (List, u64),
-        on: (u32, u64),
+        on: Trigger,
     },
-    TriggeredUnlink(u32, (u32, u64)),
+    TriggeredUnlink(u32, Trigger),
 }
 
 impl Call {
@@ -122,9 +144,9 @@ impl Call {
             Self::MdBind(ni, md) => vec![ni, &mut md.eq, &mut md.ct],
             Self::Append { place, me, .. } | Self::Search { place, me, .. } => vec![&mut place.0, &mut me.ct],
             Self::Begin(op) => vec![&mut op.put.0, &mut op.get.0],
-            Self::Triggered(op, on) => vec![&mut op.put.0, &mut op.get.0, &mut on.0],
-            Self::TriggeredCt { ct, on, .. } | Self::TriggeredUnlink(ct, on) => vec![ct, &mut on.0],
-            Self::TriggeredAppend { place, me, on, .. } => vec![&mut place.0, &mut me.ct, &mut on.0],
+            Self::Triggered(op, on) => vec![&mut op.put.0, &mut op.get.0, &mut on.counter],
+            Self::TriggeredCt { ct, on, .. } | Self::TriggeredUnlink(ct, on) => vec![ct, &mut on.counter],
+            Self::TriggeredAppend { place, me, on, .. } => vec![&mut place.0, &mut me.ct, &mut on.counter],
         }
     }
 
@@ -180,7 +202,7 @@ impl Call {
             Self::EqAlloc(ni, count) => of.eq_alloc(*ni, *count),
             Self::EqFree(eq) => none(of.eq_free(*eq)),
             Self::Begin(op) => none(of.begin(op, memory)),
-            Self::Triggered(op, on) => none(of.triggered(op.clone(), on.0, on.1, memory)),
+            Self::Triggered(op, on) => none(of.triggered(op.clone(), *on, memory)),
             Self::TriggeredCt { ct, by, set, on } => none(of.triggered_ct(*ct, *by, *set, *on, memory)),
             Self::TriggeredAppend { place, me, what, on } => {
                 of.triggered_append(*place, me, *what, *on, memory)

@@ -2,6 +2,7 @@
 
 use super::{
     atomics,
+    call::Trigger,
     message::{Message, Request},
     objects::{Action, Kind, Named, handle},
     operation::{Op, Pending},
@@ -218,20 +219,19 @@ impl Process {
     pub(super) fn wait_for(
         &mut self,
         index: usize,
-        ct: u32,
-        threshold: u64,
+        on: Trigger,
         action: Action,
         memory: &mut dyn Memory,
     ) -> Answer {
-        let place = self.counter_of(index, ct)?.ok_or(Code::ArgInvalid)?;
+        let place = self.counter_of(index, on.counter)?.ok_or(Code::ArgInvalid)?;
         let ni = self.open(index)?;
         if ni.triggered >= ni.limits.max_triggered_ops.max(0) as usize {
             return Err(Code::NoSpace);
         }
         ni.triggered += 1;
         if let Some(counter) = ni.counters.at(place) {
-            let after = counter.waiting.partition_point(|w| w.0 <= threshold);
-            counter.waiting.insert(after, (threshold, action));
+            let after = counter.waiting.partition_point(|w| w.0 <= on.threshold);
+            counter.waiting.insert(after, (on.threshold, action));
             let ascending = counter.waiting.iter().is_sorted_by_key(|w| w.0);
             debug_assert!(ascending, "what waits is in the order of thresholds");
         }
@@ -243,9 +243,9 @@ impl Process {
     ///
     /// # Errors
     /// As the interface says; [`Code::NoSpace`] if too many wait.
-    pub fn triggered(&mut self, op: Op, ct: u32, threshold: u64, memory: &mut dyn Memory) -> Answer {
+    pub fn triggered(&mut self, op: Op, on: Trigger, memory: &mut dyn Memory) -> Answer {
         let (index, _) = self.check(&op)?;
-        self.wait_for(index, ct, threshold, Action::Move(Box::new(op)), memory)
+        self.wait_for(index, on, Action::Move(Box::new(op)), memory)
     }
 
     /// `PtlTriggeredCTInc` and `PtlTriggeredCTSet`.
@@ -257,13 +257,13 @@ impl Process {
         ct: u32,
         by: Count,
         set: bool,
-        on: (u32, u64),
+        on: Trigger,
         memory: &mut dyn Memory,
     ) -> Answer {
         let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         self.open(index)?.counters.get(generation, place)?;
         let action = if set { Action::CtSet(place, by) } else { Action::CtInc(place, by) };
-        self.wait_for(index, on.0, on.1, action, memory)
+        self.wait_for(index, on, action, memory)
     }
 
     /// `PtlTriggeredMEAppend`: the handle is valid at once, the entry is linked later.
@@ -275,13 +275,13 @@ impl Process {
         (ni, pt): (u32, u32),
         me: &Me,
         (list, user_ptr): (List, u64),
-        on: (u32, u64),
+        on: Trigger,
         memory: &mut dyn Memory,
     ) -> Answer<u32> {
         let index = self.interface(ni)?.0;
-        self.counter_of(index, on.0)?.ok_or(Code::ArgInvalid)?;
+        self.counter_of(index, on.counter)?.ok_or(Code::ArgInvalid)?;
         let (generation, place) = self.make_entry((ni, pt), me, (list, user_ptr), memory)?;
-        if let Err(code) = self.wait_for(index, on.0, on.1, Action::Link(place), memory) {
+        if let Err(code) = self.wait_for(index, on, Action::Link(place), memory) {
             self.open(index)?.entries.remove(place);
             return Err(code);
         }
@@ -292,10 +292,10 @@ impl Process {
     ///
     /// # Errors
     /// As the interface says; [`Code::NoSpace`] if too many wait.
-    pub fn triggered_unlink(&mut self, entry: u32, on: (u32, u64), memory: &mut dyn Memory) -> Answer {
+    pub fn triggered_unlink(&mut self, entry: u32, on: Trigger, memory: &mut dyn Memory) -> Answer {
         let Named { ni: index, generation, place } = self.named(entry, Kind::Entry)?;
         self.open(index)?.entries.get(generation, place)?;
-        self.wait_for(index, on.0, on.1, Action::Unlink(generation, place), memory)
+        self.wait_for(index, on, Action::Unlink(generation, place), memory)
     }
 
     /// The data of an operation have left: its SEND event, if that was not reported.

@@ -2,6 +2,7 @@
 
 use super::{
     atomics::{op, ty},
+    call::Trigger,
     message::Request,
     operation::Op,
     process::{Out, Process},
@@ -292,20 +293,23 @@ fn counters_trigger_in_the_order_of_thresholds() {
     let other = w.p[0].ct_alloc(w.ni).unwrap();
     for (from, threshold) in [(2, 2), (1, 1)] {
         let op = Op { put: (md, from), length: 1, match_bits: 5, hdr_data: from, ..to_one() };
-        w.p[0].triggered(op, ct, threshold, &mut w.m).unwrap();
+        w.p[0].triggered(op, Trigger { counter: ct, threshold: threshold }, &mut w.m).unwrap();
     }
     let one = Count { success: 1, failure: 0 };
-    w.p[0].triggered_ct(ct, one, false, (other, 1), &mut w.m).unwrap();
+    w.p[0].triggered_ct(ct, one, false, Trigger { counter: other, threshold: 1 }, &mut w.m).unwrap();
     let op = Op { put: (md, 0), length: 1, ..to_one() };
-    assert_eq!(w.p[0].triggered(op.clone(), ct, 9, &mut w.m), Err(Code::NoSpace));
+    assert_eq!(
+        w.p[0].triggered(op.clone(), Trigger { counter: ct, threshold: 9 }, &mut w.m),
+        Err(Code::NoSpace)
+    );
     w.p[0].ct_change(ct, one, false, &mut w.m).unwrap();
     assert_eq!(w.events(1, eq1).iter().map(|e| e.hdr_data).collect::<Vec<_>>(), [1]);
     // The other counter raises this one, which sends the second.
     w.p[0].ct_change(other, one, false, &mut w.m).unwrap();
     assert_eq!(w.events(1, eq1).iter().map(|e| e.hdr_data).collect::<Vec<_>>(), [2]);
     // A threshold that is reached fires at once; what is cancelled never does.
-    w.p[0].triggered(op.clone(), ct, 2, &mut w.m).unwrap();
-    w.p[0].triggered(op, ct, 3, &mut w.m).unwrap();
+    w.p[0].triggered(op.clone(), Trigger { counter: ct, threshold: 2 }, &mut w.m).unwrap();
+    w.p[0].triggered(op, Trigger { counter: ct, threshold: 3 }, &mut w.m).unwrap();
     w.p[0].ct_cancel(ct).unwrap();
     w.p[0].ct_change(ct, one, false, &mut w.m).unwrap();
     w.run();

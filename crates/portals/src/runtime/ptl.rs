@@ -8,7 +8,7 @@ use super::{
 use crate::{
     core::{
         atomics,
-        call::Call,
+        call::{Call, Trigger},
         message::Request,
         operation::Op,
         process::Process,
@@ -114,7 +114,7 @@ fn list(number: c_int) -> Answer<List> {
 }
 
 /// A data movement: the processor writes small payloads of volatile descriptors itself.
-fn begin(op: Answer<Op>, trigger: Option<(u32, u64)>) -> c_int {
+fn begin(op: Answer<Op>, trigger: Option<Trigger>) -> c_int {
     if let (Ok(op), None) = (&op, trigger) {
         let span = with(|w, rank| w.machine.written_time(rank, op));
         if span > 0 {
@@ -158,7 +158,7 @@ fn append(
     PortalEntry { ni, pt, matching }: PortalEntry,
     me: Answer<Me>,
     (which, user): (c_int, u64),
-    on: Option<(u32, u64)>,
+    on: Option<Trigger>,
     handle: *mut u32,
 ) -> c_int {
     let call = of_kind(ni, matching, me).and_then(|me| {
@@ -499,34 +499,34 @@ super::calls::calls! {
         code
     }
     fn PtlTriggeredPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, ct: u32, threshold: u64) -> c_int {
-        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), Some((ct, threshold)))
+        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, ct: u32, threshold: u64) -> c_int {
-        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), Some((ct, threshold)))
+        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair((operation, datatype));
-        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some((ct, threshold)))
+        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair((operation, datatype));
-        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some((ct, threshold)))
+        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair((operation, datatype));
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some((ct, threshold)))
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt { ct, by, set: false, on: (on, threshold) })
+        issue(Call::TriggeredCt { ct, by, set: false, on: Trigger { counter: on, threshold } })
     }
     fn PtlTriggeredCTSet(ct: u32, to: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt { ct, by: to, set: true, on: (on, threshold) })
+        issue(Call::TriggeredCt { ct, by: to, set: true, on: Trigger { counter: on, threshold } })
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
-        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), Some((on, threshold)), handle)
+        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), Some(Trigger { counter: on, threshold }), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredUnlink(handle, (on, threshold)))
+        issue(Call::TriggeredUnlink(handle, Trigger { counter: on, threshold }))
     }
     fn PtlStartBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }
     fn PtlEndBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }
