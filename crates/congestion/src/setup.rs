@@ -160,7 +160,7 @@ impl CongestionSetup {
         }
     }
 
-    /// Counts.
+    /// Counts the messages on every link, mapping by mapping.
     ///
     /// # Errors
     /// A setup that [`CongestionSetup::validate`] refuses, or a stop by `progress`.

@@ -59,7 +59,7 @@ pub fn simulate(
     watch(setup, Watch::new(&mut |at, _| progress(at)))
 }
 
-/// Simulates, watched.
+/// Simulates; whoever watches is asked at every pause, and may save or stop the run.
 ///
 /// # Errors
 /// As [`simulate`], or a damaged state.

@@ -4,6 +4,7 @@
 use crate::{
     check::Pending,
     effects::Wire,
+    identity::PacketId,
     net::{Net, Router},
     pools::ChunkRow,
     rows::{Chunk, Packet},
@@ -37,7 +38,7 @@ struct Found {
 /// The packets that a partition holds, or several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Census {
-    found: BTreeMap<u64, Found>,
+    found: BTreeMap<PacketId, Found>,
     /// Chunks go away by themselves here: links lose packets, or packets are taken out of the network.
     leaks: bool,
     /// What contradicts itself.
@@ -93,7 +94,7 @@ impl Census {
     fn under_way(&mut self, row: &Packet, chunk: &Chunk) {
         let index = u32::from(chunk.index());
         if chunk.is_last() != (index + 1 == u32::from(row.chunks)) {
-            self.faults.push(format!("chunk {index} of packet {:x} is taken for another", row.id));
+            self.faults.push(format!("chunk {index} of packet {} is taken for another", row.id));
         }
         self.add(row, 1, index);
     }
@@ -102,7 +103,7 @@ impl Census {
     fn waits(&mut self, row: &Packet, sent: u32) {
         let chunks = u32::from(row.chunks);
         if sent > chunks {
-            self.faults.push(format!("{sent} of {chunks} chunks of packet {:x} were sent", row.id));
+            self.faults.push(format!("{sent} of {chunks} chunks of packet {} were sent", row.id));
         }
         self.add(row, chunks.saturating_sub(sent), (sent..chunks).sum());
     }
@@ -113,7 +114,7 @@ impl Census {
         found.arrived += u32::from(row.delivered);
         found.disordered |= row.disordered;
         if here != u32::from(row.here) {
-            self.faults.push(format!("packet {:x} counts {} chunks, {here} are there", row.id, row.here));
+            self.faults.push(format!("packet {} counts {} chunks, {here} are there", row.id, row.here));
         }
     }
 
@@ -139,8 +140,8 @@ impl Census {
         }
     }
 
-    fn find_whole(&mut self, first: u64, packets: u32) {
-        for id in first..first + u64::from(packets) {
+    fn find_whole(&mut self, first: PacketId, packets: u32) {
+        for id in (0..packets).map(|n| first.plus(n)) {
             self.found.entry(id).or_default().whole = true;
         }
     }
@@ -150,7 +151,7 @@ impl Census {
         for (id, found) in other.found {
             let entry = self.found.entry(id).or_insert(Found { chunks: 0, places: 0, arrived: 0, ..found });
             if (entry.bytes, entry.destination, entry.of) != (found.bytes, found.destination, found.of) {
-                self.faults.push(format!("packet {id:x} is not the same in two partitions"));
+                self.faults.push(format!("packet {id} is not the same in two partitions"));
             }
             entry.chunks += found.chunks;
             entry.places += found.places;
@@ -163,11 +164,9 @@ impl Census {
     }
 
     /// What is wrong with a packet that was handed over and has not arrived; `content` says what it was handed over with, if that is known.
-    fn fault(&self, id: u64, content: Option<(u32, TerminalId)>) -> Option<String> {
+    fn fault(&self, id: PacketId, content: Option<(u32, TerminalId)>) -> Option<String> {
         let Some(found) = self.found.get(&id) else {
-            return Some(format!(
-                "packet {id:x} is neither delivered nor in any queue or buffer or on a link"
-            ));
+            return Some(format!("packet {id} is neither delivered nor in any queue or buffer or on a link"));
         };
         if found.whole || self.leaks {
             return None;
@@ -176,11 +175,11 @@ impl Census {
         // Those that arrived in order are the first ones.
         let all = |n: u32| n * n.saturating_sub(1) / 2;
         if chunks != of {
-            Some(format!("of packet {id:x} {chunks} of {of} chunks are there"))
+            Some(format!("of packet {id} {chunks} of {of} chunks are there"))
         } else if !disordered && places != all(of) - all(arrived) {
-            Some(format!("of packet {id:x} a chunk is there twice and another is not"))
+            Some(format!("of packet {id} a chunk is there twice and another is not"))
         } else if content.is_some_and(|content| content != (bytes, destination)) {
-            Some(format!("packet {id:x} has another payload or destination than when it was handed over"))
+            Some(format!("packet {id} has another payload or destination than when it was handed over"))
         } else {
             None
         }
@@ -188,13 +187,12 @@ impl Census {
 
     /// What is wrong with packets of which these were handed over and have not arrived, each with payload and destination if they are known.
     #[must_use]
-    pub fn faults(&self, open: &BTreeMap<u64, Option<(u32, TerminalId)>>) -> Vec<String> {
+    pub fn faults(&self, open: &BTreeMap<PacketId, Option<(u32, TerminalId)>>) -> Vec<String> {
         let mut faults = if self.leaks { Vec::new() } else { self.faults.clone() };
         faults.extend(open.iter().filter_map(|(&id, &content)| self.fault(id, content)));
         let strange = self.found.keys().filter(|id| !self.leaks && !open.contains_key(id));
-        faults.extend(
-            strange.map(|id| format!("packet {id:x} is in the network, but is not expected anywhere")),
-        );
+        faults
+            .extend(strange.map(|id| format!("packet {id} is in the network, but is not expected anywhere")));
         faults
     }
 }

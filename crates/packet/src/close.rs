@@ -9,6 +9,7 @@ use crate::{
     ended::{Carried, Ended, Rested},
     finish,
     hybrid::conductor::{Conductor, Counts, ZombieCounts},
+    identity::PacketId,
     measured::Measured,
     net::Router,
     network::Network,
@@ -62,7 +63,7 @@ pub struct Part {
     /// Hash of the final state of all that lives here.
     state: Fingerprint,
     /// Ids of zombies; some partitions may report the same one.
-    zombies: Vec<u64>,
+    zombies: Vec<PacketId>,
     copied: u64,
     discarded: u64,
     sent: BTreeMap<LinkId, Carried>,

@@ -5,6 +5,7 @@ use super::{
     rows::Packet,
     transport::word::{How, Sort},
 };
+use crate::identity::PacketId;
 use base::{
     index::{ChannelId, LinkId, TerminalId},
     time::Ps,
@@ -22,7 +23,7 @@ pub enum Record {
         /// Virtual time at which it happens.
         time: Ps,
         /// Names it in the whole network, see [`Packet::id`].
-        id: u64,
+        id: PacketId,
         /// Its payload in bytes, without headers.
         bytes: u32,
         /// Terminal that it is for.
@@ -39,7 +40,7 @@ pub enum Record {
         /// Virtual channel of the link, counted from 0.
         vc: ChannelId,
         /// [`Packet::id`] of the packet that it is a part of.
-        id: u64,
+        id: PacketId,
         /// Place in the packet.
         index: u16,
     },
@@ -59,7 +60,7 @@ pub enum Record {
     Delivered {
         /// Virtual time at which it happens.
         time: Ps,
-        id: u64,
+        id: PacketId,
         created: Ps,
         start: Ps,
         last_arrival: Ps,
@@ -84,7 +85,7 @@ pub enum Record {
         /// Virtual time at which it happens.
         time: Ps,
         /// Names it, see [`Packet::id`]; 0 with [`How::TooLong`], which is no packet.
-        id: u64,
+        id: PacketId,
         /// It was an acknowledgement.
         ack: bool,
         /// What became of it instead.
@@ -95,7 +96,7 @@ pub enum Record {
         /// Virtual time at which it happens.
         time: Ps,
         /// Of the first, see [`Packet::id`].
-        id: u64,
+        id: PacketId,
         /// Payload of all.
         bytes: u64,
         /// How many of them there are.
@@ -314,7 +315,7 @@ pub enum Wire {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "same names as the rows")]
 pub struct Travel {
-    pub id: u64,
+    pub id: PacketId,
     pub created: Ps,
     pub start: Ps,
     pub message_created: Ps,

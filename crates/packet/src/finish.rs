@@ -91,7 +91,7 @@ pub fn state_hash<R: Router>(
                 Due::Message(Wire::Chunk(t)) => sum.add(
                     6 << 32 | u64::from(t.link),
                     key.time,
-                    t.id,
+                    t.id.key(),
                     u64::from(t.index) << 32 | u64::from(t.visited) << 8 | u64::from(t.vc),
                 ),
                 Due::Message(Wire::Credit { link, vc }) => {
@@ -112,12 +112,12 @@ pub fn state_hash<R: Router>(
 
 /// A packet that is yet to be delivered by prediction.
 fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
-    sum.add(14 << 32 | u64::from(p.destination), due, p.id, p.created);
+    sum.add(14 << 32 | u64::from(p.destination), due, p.id.key(), p.created);
 }
 
 fn hash_ports<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
     let (state, cx) = (&d.state.net, &d.cx);
-    let id = |c: &Chunk| state.packets.get(c.packet).id;
+    let id = |c: &Chunk| state.packets.get(c.packet).id.key();
     for (u, line) in cx.local.lines.iter() {
         let (port, link) = (state.ports.get(u), u64::from(line.link));
         let (whole, fraction) = port.clock.parts();

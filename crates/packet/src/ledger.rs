@@ -1,6 +1,7 @@
 //! Checkers of packets: each exactly once, with its payload, at its terminal; order where it is promised; and none lost on its way.
 
 use super::{census::Census, rows::Packet, transport::Word};
+use crate::identity::PacketId;
 use base::index::TerminalId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,11 +41,11 @@ impl Account {
 pub struct Ledger {
     in_order: bool,
     /// By packet: absent when it was handed over and delivered once.
-    open: BTreeMap<u64, Account>,
+    open: BTreeMap<PacketId, Account>,
     /// With a transport: packets that counted, by pair, message, window and place.
-    counted: BTreeMap<(u64, u32, u32), u32>,
+    counted: BTreeMap<((TerminalId, TerminalId), u32, u32), u32>,
     /// With a transport: messages that were complete, by pair and number.
-    complete: BTreeMap<(u64, u32), u32>,
+    complete: BTreeMap<(TerminalId, TerminalId, u32), u32>,
     /// What went wrong.
     pub faults: Vec<String>,
 }
@@ -56,7 +57,7 @@ impl Ledger {
         Self { in_order, ..Self::default() }
     }
 
-    fn add(&mut self, id: u64, by: Account) {
+    fn add(&mut self, id: PacketId, by: Account) {
         let entry = self.open.entry(id).or_default();
         entry.balance += by.balance;
         entry.content += by.content;
@@ -67,12 +68,12 @@ impl Ledger {
     }
 
     /// A packet was handed over to the network.
-    pub fn handed_over(&mut self, id: u64, bytes: u32, destination: TerminalId) {
+    pub fn handed_over(&mut self, id: PacketId, bytes: u32, destination: TerminalId) {
         self.add(id, Account { balance: 1, content: content(bytes, destination), untold: false });
     }
 
     /// A packet was handed over past the network.
-    pub fn created(&mut self, id: u64) {
+    pub fn created(&mut self, id: PacketId) {
         self.add(id, Account { balance: 1, content: 0, untold: true });
     }
 
@@ -81,39 +82,38 @@ impl Ledger {
         self.add(p.id, Account { balance: -1, content: -content(p.bytes, p.destination), untold: false });
         if p.destination != terminal {
             let to = p.destination;
-            self.faults.push(format!("packet {:x} for terminal {to} arrived at terminal {terminal}", p.id));
+            self.faults.push(format!("packet {} for terminal {to} arrived at terminal {terminal}", p.id));
         }
         if p.delivered != p.chunks {
             self.faults
-                .push(format!("packet {:x} is complete with {} of {} chunks", p.id, p.delivered, p.chunks));
+                .push(format!("packet {} is complete with {} of {} chunks", p.id, p.delivered, p.chunks));
         }
         if self.in_order && p.disordered {
-            self.faults.push(format!("chunks of packet {:x} overtook each other on one route", p.id));
+            self.faults.push(format!("chunks of packet {} overtook each other on one route", p.id));
         }
     }
 
     /// A packet ended in another way.
-    pub fn ended(&mut self, id: u64) {
+    pub fn ended(&mut self, id: PacketId) {
         self.add(id, Account { balance: -1, content: 0, untold: true });
     }
 
     /// A packet counted as data of its message; in coding all of a generation have one word.
     pub fn counted(&mut self, p: &Packet, codes: bool) {
-        let key = (p.id >> 32 << 32 | u64::from(p.destination), p.message, p.message_packets);
+        let key = ((p.source(), p.destination), p.message, p.message_packets);
         let times = self.counted.entry(key).or_default();
         *times += 1;
         let word = Word(p.message_packets);
         let most = if codes { word.place() + 1 } else { 1 };
         if *times > most {
             let what = format!("window {} place {} of message {}", word.window(), word.place(), p.message);
-            self.faults.push(format!("packet {:x}: {what} counted {times} times, {most} are right", p.id));
+            self.faults.push(format!("packet {}: {what} counted {times} times, {most} are right", p.id));
         }
     }
 
     /// A message between terminals was complete.
     pub fn completed(&mut self, source: TerminalId, destination: TerminalId, number: u32) {
-        let times =
-            self.complete.entry((u64::from(source) << 32 | u64::from(destination), number)).or_default();
+        let times = self.complete.entry((source, destination, number)).or_default();
         *times += 1;
         if *times > 1 {
             self.faults
@@ -122,7 +122,7 @@ impl Ledger {
     }
 
     /// A packet was delivered by prediction.
-    pub fn predicted(&mut self, id: u64) {
+    pub fn predicted(&mut self, id: PacketId) {
         self.ended(id);
     }
 
@@ -144,11 +144,11 @@ impl Ledger {
                 1 => {}
                 0 => self
                     .faults
-                    .push(format!("packet {id:x} arrived with another payload or for another terminal")),
-                by => self.faults.push(format!("packet {id:x} was delivered {} times too often", -by)),
+                    .push(format!("packet {id} arrived with another payload or for another terminal")),
+                by => self.faults.push(format!("packet {id} was delivered {} times too often", -by)),
             }
         }
-        let open: BTreeMap<u64, Option<(u32, TerminalId)>> = self
+        let open: BTreeMap<PacketId, Option<(u32, TerminalId)>> = self
             .open
             .iter()
             .filter(|(_, account)| account.balance == 1)

@@ -11,6 +11,7 @@ pub mod event;
 pub mod finish;
 pub mod host;
 pub mod hybrid;
+pub mod identity;
 pub mod interfaces;
 pub mod judged;
 pub mod ledger;

@@ -1,5 +1,6 @@
 //! Which packets links lose, and which ones somebody changes: pure functions of packet and link. See `TRANSPORT.md`.
 
+use crate::identity::PacketId;
 use base::{
     index::LinkId,
     rng::{Purpose, Stream},
@@ -51,26 +52,26 @@ impl Losses {
 
     /// True if the packet is lost on the link, whose timing is given.
     #[must_use]
-    pub fn loses(&self, timing: u8, link: LinkId, id: u64, bytes: u32) -> bool {
+    pub fn loses(&self, timing: u8, link: LinkId, id: PacketId, bytes: u32) -> bool {
         let probability = self.chances[usize::from(timing)].losing(bytes);
         probability > 0.0 && self.draw(id, u64::from(link) << 1) < threshold(probability)
     }
 
     /// True if the packet is changed on the link.
     #[must_use]
-    pub fn tampers(&self, timing: u8, link: LinkId, id: u64) -> bool {
+    pub fn tampers(&self, timing: u8, link: LinkId, id: PacketId) -> bool {
         let probability = self.chances[usize::from(timing)].tamper;
         probability > 0.0 && self.draw(id, u64::from(link) << 1 | 1) < threshold(probability)
     }
 
     /// True if a combination brings nothing new to a receiver that lacks `missing` dimensions: probability 256^-missing.
     #[must_use]
-    pub fn is_worthless(&self, id: u64, missing: u32) -> bool {
+    pub fn is_worthless(&self, id: PacketId, missing: u32) -> bool {
         missing < 8 && self.draw(id, 1 << 63) < 1 << (64 - 8 * missing.max(1))
     }
 
-    fn draw(&self, id: u64, counter: u64) -> u64 {
-        self.stream.owned_by(id).at(counter).next_u64()
+    fn draw(&self, id: PacketId, counter: u64) -> u64 {
+        self.stream.owned_by(id.key()).at(counter).next_u64()
     }
 }
 
@@ -83,25 +84,26 @@ fn threshold(probability: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::index::TerminalId;
 
     #[test]
     fn draws_have_their_probability_and_belong_to_packet_and_link() {
         let chance = Chance { loss: 0.1, bit_errors: 1e-5, tamper: 0.02 };
         let losses = Losses::new(&[Chance::default(), chance], 7);
         assert!(losses.lossy && losses.tampering);
+        let packet = |number| PacketId::new(TerminalId::new(0), number);
         let n = 100_000;
-        let share = |hit: &dyn Fn(u64) -> bool| (0..n).filter(|&id| hit(id)).count() as f64 / n as f64;
+        let share = |hit: &dyn Fn(PacketId) -> bool| {
+            (0..n).filter(|&id| hit(packet(id))).count() as f64 / f64::from(n)
+        };
         let expected = 1.0 - 0.9 * (1.0f64 - 1e-5).powi(8000);
         assert!((chance.losing(1000) - expected).abs() < 1e-12);
         assert!((share(&|id| losses.loses(1, LinkId::new(5), id, 1000)) - expected).abs() < 0.005);
         assert!((share(&|id| losses.tampers(1, LinkId::new(5), id)) - 0.02).abs() < 0.002);
         assert!((share(&|id| losses.is_worthless(id, 1)) - 1.0 / 256.0).abs() < 0.001);
         // Terminals' links, on both ways.
-        assert!(
-            !(0..n)
-                .any(|id| losses.loses(0, LinkId::new(5), id, 1000)
-                    || losses.loses(2, LinkId::new(9), id, 1000))
-        );
+        assert!(!(0..n).any(|id| losses.loses(0, LinkId::new(5), packet(id), 1000)
+            || losses.loses(2, LinkId::new(9), packet(id), 1000)));
         // Another link, another draw.
         let both = share(&|id| {
             losses.loses(1, LinkId::new(5), id, 1000) && losses.loses(1, LinkId::new(6), id, 1000)

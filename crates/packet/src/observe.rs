@@ -15,7 +15,7 @@ use crate::hybrid::{
     size::SizeClass,
     sketch::Sketch,
 };
-use crate::places::Ends;
+use crate::{identity::PacketId, places::Ends};
 use base::{
     index::TerminalId,
     time::{NEVER, Ps},
@@ -121,14 +121,14 @@ impl Observer {
 
     /// A packet was handed over.
     #[inline]
-    fn created(&mut self, time: Ps, id: u64, bytes: u32, destination: TerminalId, packets: u32) {
-        self.sums.fingerprint.add(time, 1 << 32, id, u64::from(bytes));
+    fn created(&mut self, time: Ps, id: PacketId, bytes: u32, destination: TerminalId, packets: u32) {
+        self.sums.fingerprint.add(time, 1 << 32, id.key(), u64::from(bytes));
         self.sums.packets.0 += 1;
         self.sums.last = self.sums.last.max(time);
         if let Some(window) = self.window(Side::Created, time) {
             window.created += 1;
         }
-        self.handed_over(TerminalId::new((id >> 32) as u32), destination, u64::from(bytes), packets, 1);
+        self.handed_over(id.source(), destination, u64::from(bytes), packets, 1);
         if let Some(ledger) = &mut self.sums.ledger {
             ledger.handed_over(id, bytes, destination);
         }
@@ -173,7 +173,7 @@ impl Observer {
             "a packet is delivered when its last chunk is there"
         );
         let source = p.source();
-        self.sums.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id, u64::from(p.bytes));
+        self.sums.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id.key(), u64::from(p.bytes));
         self.sums.packets.1 += 1;
         self.hear(time, source);
         let payload = u64::from(p.bytes - self.net.head().min(p.bytes));
@@ -204,7 +204,7 @@ impl Observer {
         self.sample(Row {
             delivered: time,
             source,
-            number: p.id as u32,
+            number: p.id.number(),
             destination: p.destination,
             created: p.created,
             message_created: p.message_created,
@@ -229,7 +229,7 @@ impl Observer {
     }
 
     /// A packet of a transport ended without counting as data.
-    fn ended(&mut self, time: Ps, id: u64, ack: bool, how: How) {
+    fn ended(&mut self, time: Ps, id: PacketId, ack: bool, how: How) {
         self.sums.last = self.sums.last.max(time);
         self.sums.tallies.ended(ack, how);
         let (what, link) = match how {
@@ -239,7 +239,7 @@ impl Observer {
             How::Acknowledged => (3, 0),
             How::TooLong => return,
         };
-        self.sums.fingerprint.add(time, 7 << 32 | what << 8 | link, id, u64::from(ack));
+        self.sums.fingerprint.add(time, 7 << 32 | what << 8 | link, id.key(), u64::from(ack));
         if !matches!(how, How::Lost { .. }) {
             self.sums.packets.1 += 1;
         }
@@ -296,7 +296,7 @@ impl Observer {
         let (source, packets) = (p.source(), u64::from(p.packets));
         debug_assert!(packets > 0 && time >= p.created, "something arrives, after it was sent");
         self.sums.last = self.sums.last.max(time);
-        self.sums.fingerprint.add(time, 5 << 32 | u64::from(p.destination), p.id, p.bytes);
+        self.sums.fingerprint.add(time, 5 << 32 | u64::from(p.destination), p.id.key(), p.bytes);
         self.sums.packets.1 += packets;
         self.hear(time, source);
         self.sums.bytes_total += p.bytes;
@@ -304,7 +304,7 @@ impl Observer {
             self.sums.bytes += p.bytes;
         }
         if let Some(ledger) = &mut self.sums.ledger {
-            (0..packets).for_each(|n| ledger.predicted(p.id + n));
+            (0..p.packets).for_each(|n| ledger.predicted(p.id.plus(n)));
         }
         let latency = time - p.created;
         let single = p.packets == 1;
@@ -323,7 +323,7 @@ impl Observer {
         self.sample(Row {
             delivered: time,
             source,
-            number: p.id as u32,
+            number: p.id.number(),
             destination: p.destination,
             created: p.created,
             message_created: p.message_created,
@@ -359,7 +359,7 @@ impl Observe<Record> for Observer {
         match record {
             Record::Accepted { time, link, vc, id, index } => {
                 let what = 1 << 40 | u64::from(*vc) << 32 | u64::from(*link);
-                self.sums.fingerprint.add(*time, what, *id, u64::from(*index));
+                self.sums.fingerprint.add(*time, what, id.key(), u64::from(*index));
                 self.sums.chunk_hops += 1;
                 self.sums.last = self.sums.last.max(*time);
             }
@@ -377,21 +377,15 @@ impl Observe<Record> for Observer {
                 self.arrived(time, &packet);
             }
             Record::Bypassed { time, id, bytes, packets, destination } => {
-                self.sums.fingerprint.add(*time, 6 << 32 | u64::from(*packets), *id, *bytes);
+                self.sums.fingerprint.add(*time, 6 << 32 | u64::from(*packets), id.key(), *bytes);
                 self.sums.packets.0 += u64::from(*packets);
                 self.sums.last = self.sums.last.max(*time);
                 if let Some(window) = self.window(Side::Created, *time) {
                     window.created += u64::from(*packets);
                 }
-                self.handed_over(
-                    TerminalId::new((*id >> 32) as u32),
-                    *destination,
-                    *bytes,
-                    *packets,
-                    *packets,
-                );
+                self.handed_over(id.source(), *destination, *bytes, *packets, *packets);
                 if let Some(ledger) = &mut self.sums.ledger {
-                    (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
+                    (0..*packets).for_each(|n| ledger.created(id.plus(n)));
                 }
             }
             Record::Sent { sort, bytes } => {

@@ -1,6 +1,9 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
-use crate::pools::{ChunkRow, CreditRow, FlightRow, List, PacketRow, PostRow, RowNumber, pooled};
+use crate::{
+    identity::PacketId,
+    pools::{ChunkRow, CreditRow, FlightRow, List, PacketRow, PostRow, RowNumber, pooled},
+};
 use base::{
     index::{ChannelId, TerminalId},
     rate::Clock,
@@ -210,8 +213,8 @@ pub struct Flight {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(16))]
 pub struct Packet {
-    /// Source terminal in the upper half, the source's packet number in the lower.
-    pub id: u64,
+    /// Names it in the whole network.
+    pub id: PacketId,
     /// Number of the terminal that it is for.
     pub destination: TerminalId,
     /// Its payload in bytes, without headers.
@@ -256,12 +259,12 @@ impl Packet {
     #[inline]
     #[must_use]
     pub const fn source(&self) -> TerminalId {
-        TerminalId::new((self.id >> 32) as u32)
+        self.id.source()
     }
 
     /// Nothing of a packet: what a row is filled from.
     pub const NONE: Self = Self {
-        id: 0,
+        id: PacketId::NONE,
         destination: TerminalId::new(0),
         bytes: 0,
         created: 0,

@@ -12,7 +12,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     watch(setup, Watch::new(&mut |at, _| progress(at)))
 }
 
-/// Simulates, watched.
+/// Simulates; whoever watches is asked at every pause, and may save or stop the run.
 ///
 /// # Errors
 /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.

@@ -11,6 +11,7 @@ use super::{
     surrogate::Mode,
 };
 use crate::{
+    identity::PacketId,
     places::{Ends, LocalPort},
     pools::{PostRow, RowNumber},
 };
@@ -202,7 +203,7 @@ impl<R: Router> State<R> {
         let row = self.terminals.edit(i);
         let bytes = row.cutting.left.min(u64::from(config.packet)) as u32;
         let chunks = bytes.div_ceil(config.chunk).max(1);
-        let id = u64::from(terminal) << 32 | u64::from(row.packets);
+        let id = PacketId::new(terminal, row.packets);
         let cutting = row.cutting;
         debug_assert!(
             time + Net::<R>::suspended(fx) >= cutting.created,

@@ -12,6 +12,7 @@ use packet::{
     Setup,
     census::Census,
     check,
+    identity::PacketId,
     ledger::Ledger,
     net::Router,
     network::Network,
@@ -112,10 +113,15 @@ fn an_overfull_buffer_and_an_idle_queue_are_found() {
     }
 }
 
-fn packet(id: u64) -> Packet {
+/// The packet of terminal 0 with a number.
+fn numbered(number: u32) -> PacketId {
+    PacketId::new(TerminalId::new(0), number)
+}
+
+fn packet(number: u32) -> Packet {
     let run = run(1);
     let found = run.partitions[0].observer.iter().find_map(Record::delivered);
-    Packet { id, ..found.expect("something was delivered").1 }
+    Packet { id: numbered(number), ..found.expect("something was delivered").1 }
 }
 
 #[test]
@@ -123,8 +129,8 @@ fn the_ledger_wants_every_packet_once() {
     let packet = packet(7);
     let (bytes, to) = (packet.bytes, packet.destination);
     let mut sound = Ledger::new(false);
-    sound.handed_over(7, bytes, to);
-    sound.handed_over(8, bytes, to);
+    sound.handed_over(numbered(7), bytes, to);
+    sound.handed_over(numbered(8), bytes, to);
     assert!(!sound.clone().verdict(0, None).is_empty(), "two packets are missing");
     sound.delivered(&packet, to);
     assert!(sound.clone().verdict(1, None).is_empty());
@@ -133,20 +139,20 @@ fn the_ledger_wants_every_packet_once() {
     twice.delivered(&packet, to);
     assert!(!twice.verdict(1, None).is_empty(), "delivered twice");
     let mut partly = sound.clone();
-    partly.handed_over(9, bytes, to);
-    partly.delivered(&Packet { id: 9, delivered: packet.chunks - 1, ..packet }, to);
+    partly.handed_over(numbered(9), bytes, to);
+    partly.delivered(&Packet { id: numbered(9), delivered: packet.chunks - 1, ..packet }, to);
     assert!(!partly.verdict(1, None).is_empty(), "delivered in part");
     let next = TerminalId::new(to.number() + 1);
     let mut elsewhere = sound.clone();
-    elsewhere.handed_over(9, bytes, to);
-    elsewhere.delivered(&Packet { id: 9, ..packet }, next);
+    elsewhere.handed_over(numbered(9), bytes, to);
+    elsewhere.delivered(&Packet { id: numbered(9), ..packet }, next);
     assert!(!elsewhere.verdict(1, None).is_empty(), "delivered to a neighbour");
     for changed in [Packet { bytes: bytes - 1, ..packet }, Packet { destination: next, ..packet }] {
         let mut other = sound.clone();
-        other.handed_over(9, bytes, to);
+        other.handed_over(numbered(9), bytes, to);
         // Where it arrives, it looks right.
         let mut there = Ledger::new(false);
-        there.delivered(&Packet { id: 9, ..changed }, changed.destination);
+        there.delivered(&Packet { id: numbered(9), ..changed }, changed.destination);
         other.merge(there);
         assert!(!other.verdict(1, None).is_empty(), "changed on its way");
     }
@@ -237,7 +243,7 @@ fn a_chunk_that_was_dropped_with_its_credit_returned_is_found() {
             let faults = packets(&run);
             // Of the packet as a whole, and of its row as long as it has chunks in the network.
             assert!(matches!(faults.len(), 1 | 2), "{faults:?}");
-            assert!(faults.iter().all(|fault| fault.contains(&format!("packet {id:x} "))), "{faults:?}");
+            assert!(faults.iter().all(|fault| fault.contains(&format!("packet {id} "))), "{faults:?}");
         }
     }
 }
@@ -255,10 +261,7 @@ fn a_packet_that_vanished_from_its_terminal_is_found() {
     let id = state.net.packets.get(second).id;
     state.net.packets.edit(first).next = after;
     let faults = packets(&run);
-    assert_eq!(
-        faults,
-        [format!("packet {id:x} is neither delivered nor in any queue or buffer or on a link")]
-    );
+    assert_eq!(faults, [format!("packet {id} is neither delivered nor in any queue or buffer or on a link")]);
 }
 
 /// Leads packets for some terminals to their neighbours.
@@ -308,7 +311,7 @@ fn the_ledger_wants_order_where_it_is_promised() {
     let overtaken = Packet { disordered: true, ..packet(7) };
     for (promised, faults) in [(true, 1), (false, 0)] {
         let mut ledger = Ledger::new(promised);
-        ledger.handed_over(7, overtaken.bytes, overtaken.destination);
+        ledger.handed_over(numbered(7), overtaken.bytes, overtaken.destination);
         ledger.delivered(&overtaken, overtaken.destination);
         assert_eq!(ledger.verdict(0, None).len(), faults);
     }

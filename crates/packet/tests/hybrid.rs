@@ -365,7 +365,7 @@ fn the_automatic_director_enters_and_leaves() {
         let shape = (20, 256, setup.links[0].bandwidth);
         setup.jobs[job].work = samples::traffic("uniform", &[], ("poisson", load), shape, 3 + job as u64);
     }
-    for treatment in TREATMENTS {
+    for (n, treatment) in TREATMENTS.into_iter().enumerate() {
         let given = [
             ("treatment", text(treatment)),
             ("window", Value::Time(32 * US)),
@@ -373,7 +373,9 @@ fn the_automatic_director_enters_and_leaves() {
             ("min_stay", Value::Time(4 * US)),
         ];
         let hybrid = samples::hybrid(setup.clone(), "quantile", "automatic", &given);
-        let one = one_answer(&hybrid, treatment).hybrid.unwrap();
+        // Other tests spread every treatment; here one is enough.
+        let one = if n == 0 { one_answer(&hybrid, treatment) } else { run(&hybrid) };
+        let one = one.hybrid.unwrap();
         let back = one.phases.iter().find(|p| p.mode == "high-fidelity" && p.start_ps > 0).unwrap();
         assert!(one.phases[1].start_ps < 150 * US, "{treatment}: {:?}", one.phases);
         assert!((150 * US..180 * US).contains(&back.start_ps), "{treatment}: {:?}", one.phases);

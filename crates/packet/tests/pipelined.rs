@@ -188,7 +188,7 @@ fn one_answer_for_every_partitioning_and_scheduler() {
 
 #[test]
 fn every_handler_can_be_undone() {
-    for (_, setup) in setups(("poisson", 0.7)).into_iter().step_by(4) {
+    for (_, setup) in setups(("poisson", 0.7)).into_iter().step_by(9) {
         crate::common::undone(&setup, 500 * NS);
     }
 }

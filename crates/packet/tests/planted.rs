@@ -214,7 +214,8 @@ fn in_packets<R: Router>() -> Vec<Fault<R>> {
         }),
         ("a packet takes another's name", |d| {
             let (_, row) = chunk(d);
-            d.state.net.packets.edit(row.packet).id ^= 1 << 20;
+            let id = &mut d.state.net.packets.edit(row.packet).id;
+            *id = id.plus(1 << 20);
         }),
         ("a delivered chunk is counted twice", |d| {
             let (_, row) = chunk(d);

@@ -28,12 +28,14 @@ const TIE_SEED: u64 = 77;
 /// What a record says that the naive simulator says too.
 fn seen(record: &Record) -> Option<Seen> {
     let seen = match *record {
-        Record::Created { time, id, bytes, .. } => Seen::Created { time, id, bytes: u64::from(bytes) },
+        Record::Created { time, id, bytes, .. } => {
+            Seen::Created { time, id: id.key(), bytes: u64::from(bytes) }
+        }
         Record::Accepted { time, link, vc, id, index } => {
-            Seen::Accepted { time, link: link.number(), vc, id, index: u64::from(index) }
+            Seen::Accepted { time, link: link.number(), vc, id: id.key(), index: u64::from(index) }
         }
         Record::Delivered { time, id, start, last_arrival, hops, disordered, .. } => {
-            Seen::Delivered { time, id, start, last_arrival, hops, disordered }
+            Seen::Delivered { time, id: id.key(), start, last_arrival, hops, disordered }
         }
         // No happening: it goes with the packet that is delivered.
         Record::Of { .. } => return None,

@@ -99,7 +99,7 @@ fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subne
     }
 }
 
-/// Checks tables.
+/// Checks that the tables of a network connect all its hosts without a deadlock.
 ///
 /// # Errors
 /// If the network cannot be read or routed. Unsound tables are a result with exit status 5. Without tables the network alone is

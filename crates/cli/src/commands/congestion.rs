@@ -26,7 +26,7 @@ use serde_json::json;
 use std::{fmt::Write as _, path::Path};
 use workload::levels::LevelPattern;
 
-/// Counts.
+/// Counts how many messages of a pattern share a link, and prints the metric that was asked for.
 ///
 /// # Errors
 /// If the network cannot be read or routed, or a pattern, host or file is wrong.

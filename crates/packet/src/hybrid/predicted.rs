@@ -1,6 +1,6 @@
 //! A packet or message that bypasses the network.
 
-use crate::rows::Packet;
+use crate::{identity::PacketId, rows::Packet};
 use base::{index::TerminalId, time::Ps};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
     /// See [`Packet::id`]; of several packets the first.
-    pub id: u64,
+    pub id: PacketId,
     /// When it was handed over.
     pub created: Ps,
     /// When its message was created.
@@ -44,6 +44,6 @@ impl Predicted {
     /// Number of the terminal that it comes from.
     #[must_use]
     pub fn source(&self) -> TerminalId {
-        TerminalId::new((self.id >> 32) as u32)
+        self.id.source()
     }
 }

@@ -252,11 +252,12 @@ fn differences(queue: &[Ps], usual: &[Ps]) -> Vec<Wait> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::PacketId;
     use base::index::TerminalId;
 
-    fn packet(id: u64, destination: TerminalId, created: Ps) -> Predicted {
+    fn packet(number: u32, destination: TerminalId, created: Ps) -> Predicted {
         Predicted {
-            id,
+            id: PacketId::new(TerminalId::new(0), number),
             created,
             message_created: created,
             bytes: 10,
@@ -314,8 +315,8 @@ mod tests {
             packet(4, TerminalId::new(1), 110),
             packet(5, TerminalId::new(0), 199),
         ];
-        let ids = |p: Vec<Predicted>| p.iter().map(|p| p.id).collect::<Vec<_>>();
-        assert_eq!(ids(queues.lacking(packets.clone(), |b| b)), [4u64, 3, 5]);
+        let ids = |p: Vec<Predicted>| p.iter().map(|p| p.id.number()).collect::<Vec<_>>();
+        assert_eq!(ids(queues.lacking(packets.clone(), |b| b)), [4, 3, 5]);
         queues.leave();
         queues.enter(200, None);
         assert!(queues.lacking(packets, |b| b).is_empty());

@@ -92,7 +92,11 @@ impl<R: Router> Net<R> {
             source: packet.source(),
             destination: packet.destination,
             state: self.notes.get(c),
-            random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
+            random: cx
+                .net
+                .route_stream
+                .owned_by(id.key())
+                .at(u64::from(index) << 32 | u64::from(visited) << 16),
         };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
         let route_of = cx.net.routes.route_of(packet.start, vc);
@@ -101,16 +105,16 @@ impl<R: Router> Net<R> {
         // An adaptive routing sees other queues by the time that later chunks come, so its first answer is kept for them.
         let choice = if trail && !first {
             let known = if last {
-                self.trails.remove(id, u32::from(visited))
+                self.trails.remove(id.key(), u32::from(visited))
             } else {
-                self.trails.get(id, u32::from(visited))
+                self.trails.get(id.key(), u32::from(visited))
             };
             known.expect("the first chunk went before")
         } else {
             let choice =
                 route_of.route(&mut hop, &mut View { net: self, cx, base, first_vc: route_of.first_vc, fx });
             if trail {
-                self.trails.set(id, u32::from(visited), choice);
+                self.trails.set(id.key(), u32::from(visited), choice);
             }
             choice
         };

@@ -170,7 +170,7 @@ impl<R: Router> Net<R> {
         );
         if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
             if cx.net.partitions > 1 {
-                self.known.remove(row.id, 0);
+                self.known.remove(row.id.key(), 0);
             }
             self.packets.give(p);
         }

@@ -532,7 +532,7 @@ impl<R: Router> Net<R> {
     pub fn hash_list(&self, place: u64, list: List<ChunkRow>, sum: &mut Fingerprint) {
         for (n, c) in list.iter(&self.chunks).enumerate() {
             let c = self.chunks.get(c);
-            sum.add(place, n as u64, self.packets.get(c.packet).id, u64::from(c.index()));
+            sum.add(place, n as u64, self.packets.get(c.packet).id.key(), u64::from(c.index()));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     },
     Mode, Pace, Predicted, Sizes,
 };
-use crate::hybrid::size::SizeClass;
+use crate::{hybrid::size::SizeClass, identity::PacketId};
 use base::{
     index::RankId,
     time::{NEVER, Ps},
@@ -147,7 +147,7 @@ impl<R: Router> State<R> {
                 break;
             }
             let packet = Predicted {
-                id: u64::from(terminal) << 32 | u64::from(row.packets),
+                id: PacketId::new(terminal, row.packets),
                 created,
                 message_created: row.upcoming,
                 bytes: row.upcoming_bytes,

@@ -10,7 +10,7 @@ use super::{
     },
     Mode, Predicted,
 };
-use crate::hybrid::Level;
+use crate::{hybrid::Level, identity::PacketId};
 use base::{
     index::TerminalId,
     time::{NEVER, Ps},
@@ -28,12 +28,12 @@ impl Static {
             if predictor.knows(size) { latency } else { latency.max(self.net.alone(packet)) }
         };
         if !self.net.has_programs() {
-            return said(Some(packet.id as u32));
+            return said(Some(packet.id.number()));
         }
         // A rank waits for the slowest of several messages. What is drawn for each on its own has a slowest one that is slower than it would be, as
         // latencies of a program mostly differ by place and not by chance. So a message takes the mean, and its spread is among its packets.
         let (mean, after) = (said(None), Ps::from(follow) * self.net.packet_pace);
-        if follow == 0 { mean } else { said(Some(packet.id as u32)).min(mean + after) }
+        if follow == 0 { mean } else { said(Some(packet.id.number())).min(mean + after) }
     }
 
     /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
@@ -138,7 +138,7 @@ impl<R: Router> State<R> {
         let free = if rest == u64::from(most) { cx.net.packet_pace } else { cx.net.pace_of(rest as u32) };
         (pace.last, pace.next, pace.link) = (last, last + pace.step(free, cx.slowness), free);
         let packet = Predicted {
-            id: u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(number),
+            id: PacketId::new(cx.local.terminals[i as usize], number),
             created: at,
             message_created: cutting.created,
             bytes,
@@ -199,7 +199,7 @@ impl<R: Router> State<R> {
         } else {
             cx.net.owner[cx.net.fabric.router_at(packet.destination)]
         };
-        let name = Name::Prediction.of(packet.source().number(), packet.id as u32);
+        let name = Name::Prediction.of(packet.source().number(), packet.id.number());
         fx.send(to, Lane::Steady, due, Class::Ordinary, name, Wire::Predicted(packet));
     }
 
@@ -231,7 +231,7 @@ impl<R: Router> State<R> {
             if !room(self.terminals.get(i)) {
                 break;
             }
-            let part = Predicted { id: packet.id + u64::from(n), ..*packet };
+            let part = Predicted { id: packet.id.plus(n), ..*packet };
             self.enqueue_packet(cx, i, &part, bytes, created);
             self.surrogate.phase.edit(0).copied += 1;
         }
@@ -265,7 +265,7 @@ impl<R: Router> State<R> {
         row.queue.push(&mut self.net.packets, packet);
         // Another partition knows the packet by its id alone.
         if cx.net.partitions > 1 {
-            self.net.known.set(p.id, 0, packet);
+            self.net.known.set(p.id.key(), 0, packet);
         }
     }
 

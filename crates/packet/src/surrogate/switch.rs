@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     hybrid::predict::Predictors,
+    identity::PacketId,
     pools::{ChunkRow, PacketRow, RowNumber},
 };
 use base::time::{NEVER, Ps};
@@ -159,7 +160,7 @@ impl<R: Router> PacketDomain<R> {
 
     /// Ids of the zombies that have a chunk here or on its way to here.
     #[must_use]
-    pub fn zombies(&self, agenda: &Agenda<Wire>) -> Vec<u64> {
+    pub fn zombies(&self, agenda: &Agenda<Wire>) -> Vec<PacketId> {
         let mut zombies = Vec::new();
         if self.state.surrogate.phase().ghosts > 0 {
             self.each_packet(agenda, |created, packet| {

@@ -110,7 +110,7 @@ impl<R: Router> State<R> {
         let received = self.transport.peers.get(pair(to, terminal), 0).unwrap_or_default().received;
         debug_assert!(received > 0, "what is answered was counted");
         let word = Word::ack(Word(packet.message_packets).window(), rank);
-        let stamp = u64::from(received) << 32 | packet.id & 0xffff_ffff;
+        let stamp = u64::from(received) << 32 | u64::from(packet.id.number());
         match cx.resilience().ack {
             Ack::Packet(bytes) => {
                 let u = cx.local.port_of(i);

@@ -8,6 +8,7 @@ use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name},
     hybrid::predicted::Predicted,
+    identity::PacketId,
     net::{Router, Static},
     pools::{PacketRow, RowNumber},
     rows::Cutting,
@@ -86,7 +87,12 @@ impl<R: Router> State<R> {
         let packets = message.left.div_ceil(u64::from(cx.net.payload())).max(1);
         // A packet names its window in few bits: a message that has more windows is refused, and counted, instead of numbers that wrap.
         if packets.div_ceil(u64::from(resilience.window)) > MOST_WINDOWS {
-            return fx.record(Record::Ended { time: fx.now(), id: 0, ack: false, how: How::TooLong });
+            return fx.record(Record::Ended {
+                time: fx.now(),
+                id: PacketId::NONE,
+                ack: false,
+                how: How::TooLong,
+            });
         }
         let terminal = cx.local.terminals[i as usize];
         let key = pair(terminal, message.destination);
@@ -262,7 +268,7 @@ impl<R: Router> State<R> {
         let Datagram { bytes, destination, sort, .. } = datagram;
         let row = self.terminals.edit(i);
         // A packet sent again is another packet, with a number of its own: losses are drawn by it, and must not repeat.
-        let id = u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(row.packets);
+        let id = PacketId::new(cx.local.terminals[i as usize], row.packets);
         row.packets = row.packets.wrapping_add(1);
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
         let full = u64::from(row.queued + chunks) * u64::from(cx.net.config.chunk) >= cx.net.injection_buffer;
@@ -306,9 +312,9 @@ impl<R: Router> State<R> {
             if row.leaving > 0 {
                 return;
             }
-            (row.round, row.sent) = (Some(id as u32), sent);
+            (row.round, row.sent) = (Some(id.number()), sent);
         }
-        let packet = id as u32;
+        let packet = id.number();
         let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: TimerRow::NIL };
         let timer = self.transport.timers.take(timer);
         let name = Name::Timer.of(cx.local.terminals[i as usize].number(), packet);

@@ -288,7 +288,7 @@ impl Process {
         Ok(handle(Kind::Entry, index, generation, place))
     }
 
-    /// `PtlTriggeredMEUnlink`.
+    /// `PtlTriggeredMEUnlink`: the entry leaves its list once the count is reached.
     ///
     /// # Errors
     /// As the interface says; [`Code::NoSpace`] if too many wait.

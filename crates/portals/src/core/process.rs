@@ -171,7 +171,7 @@ impl Process {
         Ok(self.interface(ni)?.1.limits)
     }
 
-    /// `PtlNIFini`.
+    /// `PtlNIFini`: closes an interface with all that it holds.
     ///
     /// # Errors
     /// As the interface says.
@@ -194,7 +194,7 @@ impl Process {
         if (ni.options & ni::MATCHING != 0) == matching { Ok(()) } else { Err(Code::ArgInvalid) }
     }
 
-    /// `PtlNIStatus`.
+    /// `PtlNIStatus`: reads a status register of the interface.
     ///
     /// # Errors
     /// As the interface says.
@@ -224,7 +224,7 @@ impl Process {
         Err(if self.started == 0 { Code::NoInit } else { Code::ArgInvalid })
     }
 
-    /// `PtlSetMap`.
+    /// `PtlSetMap`: says which process each logical rank is.
     ///
     /// # Errors
     /// As the interface says; [`Code::Ignored`] if there is a map.
@@ -243,7 +243,7 @@ impl Process {
         Ok(())
     }
 
-    /// `PtlGetMap`.
+    /// `PtlGetMap`: which process each logical rank is.
     ///
     /// # Errors
     /// As the interface says.
@@ -255,7 +255,7 @@ impl Process {
         ni.map.as_deref().ok_or(Code::NoSpace)
     }
 
-    /// `PtlGetPhysId`.
+    /// `PtlGetPhysId`: node and process number of the caller.
     ///
     /// # Errors
     /// As the interface says.
@@ -274,7 +274,7 @@ impl Process {
         Ok(if ni.options & ni::LOGICAL == 0 { own } else { ProcessId { nid: ni.rank, pid: 0 } })
     }
 
-    /// `PtlGetUid`.
+    /// `PtlGetUid`: the user of the caller.
     ///
     /// # Errors
     /// As the interface says.
@@ -303,7 +303,7 @@ impl Process {
         if own == index { Ok(Some(place)) } else { Err(Code::ArgInvalid) }
     }
 
-    /// `PtlPTAlloc`.
+    /// `PtlPTAlloc`: opens an entry of the portal table.
     ///
     /// # Errors
     /// As the interface says.
@@ -342,7 +342,7 @@ impl Process {
         Ok((index, table))
     }
 
-    /// `PtlPTFree`.
+    /// `PtlPTFree`: closes an entry of the portal table.
     ///
     /// # Errors
     /// As the interface says; [`Code::InUse`] if a list is not empty.
@@ -364,7 +364,7 @@ impl Process {
         Ok(())
     }
 
-    /// `PtlMDBind`.
+    /// `PtlMDBind`: describes memory that operations read or write.
     ///
     /// # Errors
     /// As the interface says.
@@ -401,7 +401,7 @@ impl Process {
         ni.and_then(|ni| ni.descriptors.get(generation, place).ok()).map_or(0, |d| d.options)
     }
 
-    /// `PtlEQAlloc`.
+    /// `PtlEQAlloc`: makes an event queue.
     ///
     /// # Errors
     /// As the interface says.
@@ -413,7 +413,7 @@ impl Process {
         Ok(handle(Kind::Eq, index, generation, place))
     }
 
-    /// `PtlEQFree`.
+    /// `PtlEQFree`: removes an event queue; its events are lost.
     ///
     /// # Errors
     /// As the interface says.
@@ -434,7 +434,7 @@ impl Process {
         self.open(index)?.queues.get(generation, place)?.pop().ok_or(Code::EqEmpty)
     }
 
-    /// `PtlCTAlloc`.
+    /// `PtlCTAlloc`: makes a counting event.
     ///
     /// # Errors
     /// As the interface says.
@@ -466,7 +466,7 @@ impl Process {
         Ok(())
     }
 
-    /// `PtlCTCancelTriggered`.
+    /// `PtlCTCancelTriggered`: drops what waits for a counter.
     ///
     /// # Errors
     /// As the interface says.

@@ -420,12 +420,12 @@ pub struct Fault;
 
 /// Memory of processes, by address.
 pub trait Memory {
-    /// Reads.
+    /// Reads bytes of the process from an address on.
     ///
     /// # Errors
     /// If a byte is not readable.
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault>;
-    /// Writes.
+    /// Writes bytes of the process from an address on.
     ///
     /// # Errors
     /// If a byte is not writable.

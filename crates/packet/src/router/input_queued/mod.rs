@@ -376,7 +376,7 @@ impl<M: Mode> Router for InputQueued<M> {
                 sum.add(
                     11 << 40 | u64::from(vc) << 32 | link,
                     out << 8 | u64::from(front.vc),
-                    n.packets.get(c.packet).id,
+                    n.packets.get(c.packet).id.key(),
                     (place as u64) << 16 | u64::from(c.index()),
                 );
             }

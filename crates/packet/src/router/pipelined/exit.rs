@@ -333,7 +333,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                 sum.add(
                     12 << 40 | link,
                     out << 20 | u64::from(unit - first) << 4 | u64::from(row.vc),
-                    self.packets.get(c.packet).id,
+                    self.packets.get(c.packet).id.key(),
                     (place as u64) << 16 | u64::from(c.index()),
                 );
             }
