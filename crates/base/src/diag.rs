@@ -4,6 +4,8 @@
 //! into: a file, or an option of the command line that overrides one of its values. Drawing them is the command
 //! line's business.
 
+use std::collections::BTreeSet;
+
 /// A text that mistakes can be made in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -76,7 +78,12 @@ pub struct Diagnostics {
     /// What a user is to know and is no mistake, a line each: keys without effect.
     pub notes: Vec<String>,
     items: Vec<Diagnostic>,
+    /// Places and messages of them.
+    seen: BTreeSet<(Option<Place>, String)>,
 }
+
+/// Mistakes that are shown; of more only the number is.
+pub const SHOWN: usize = 100;
 
 impl Diagnostics {
     /// Adds a text and returns its index.
@@ -103,7 +110,7 @@ impl Diagnostics {
 
     /// Adds a mistake. The same mistake at the same place is kept once.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.items.contains(&diagnostic) {
+        if self.seen.insert((diagnostic.place, diagnostic.message.clone())) {
             self.items.push(diagnostic);
         }
     }
@@ -136,9 +143,9 @@ impl Diagnostics {
 }
 
 impl std::fmt::Display for Diagnostics {
-    /// A line for each: `file:line:column: message`.
+    /// A line for each of the first [`SHOWN`], `file:line:column: message`, and one that counts the others.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (number, diagnostic) in self.sorted().into_iter().enumerate() {
+        for (number, diagnostic) in self.sorted().into_iter().take(SHOWN).enumerate() {
             if number > 0 {
                 f.write_str("\n")?;
             }
@@ -150,6 +157,9 @@ impl std::fmt::Display for Diagnostics {
                 write!(f, "{}:{line}:{column}: ", source.name)?;
             }
             f.write_str(&diagnostic.message)?;
+        }
+        if self.len() > SHOWN {
+            write!(f, "\nand {} more", self.len() - SHOWN)?;
         }
         Ok(())
     }

@@ -5,12 +5,31 @@ use std::{fs::File, io, io::Read, path::Path};
 /// Largest file that is read whole.
 const MOST: u64 = 1 << 30;
 
+/// Opens a file to read it. A named FIFO without a writer would keep us for ever, so one is refused; a shell's `<(command)` is none.
+///
+/// # Errors
+/// If it cannot be opened, or is a FIFO.
+pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    let path = path.as_ref();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let of_shell = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"].iter().any(|d| path.starts_with(d));
+        if !of_shell && std::fs::metadata(path)?.file_type().is_fifo() {
+            return Err(io::Error::other(
+                "it is a FIFO: give a file, or `-` for standard input where it is taken",
+            ));
+        }
+    }
+    File::open(path)
+}
+
 /// The bytes of a file.
 ///
 /// # Errors
 /// If it cannot be read, is no regular file, or has more than a GiB.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -34,6 +53,8 @@ mod tests {
         assert_eq!(read(&path).ok().as_deref(), Some(&b"abc"[..]));
         assert!(std::fs::remove_file(&path).is_ok());
         assert!(read(&path).is_err() && read(std::env::temp_dir()).is_err());
+        #[cfg(unix)]
+        assert!(open("/dev/zero").is_ok() && open("/dev/nowhere").is_err());
         #[cfg(unix)]
         assert!(read("/dev/zero").is_err_and(|e| e.to_string().contains("regular")));
     }

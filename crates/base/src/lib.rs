@@ -16,4 +16,5 @@ pub mod rng;
 pub mod threads;
 pub mod time;
 pub mod units;
+pub mod visible;
 pub mod world;

@@ -1,6 +1,7 @@
 //! Where a command writes: its result to `out`, everything else to `err`.
 
 use crate::args::shared::{Colour, Manner};
+use base::visible::screen;
 use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
 use std::io::{self, Write};
@@ -42,12 +43,12 @@ impl Console<'_> {
         }
     }
 
-    /// Writes a result.
+    /// Writes a result; what would act on a terminal is shown instead.
     ///
     /// # Errors
     /// If it cannot be written. A reader that stops early (`netloom list | head`) is no error.
     pub fn print(&mut self, text: &str) -> Result<(), Error> {
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+        match self.out.write_all(screen(text).as_bytes()).and_then(|()| self.out.flush()) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Error::new(ErrorKind::Output, format!("cannot write to standard output: {e}")))
             }
@@ -68,6 +69,6 @@ impl Console<'_> {
         if self.manner.quiet && text.starts_with("note:") {
             return;
         }
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", screen(text));
     }
 }

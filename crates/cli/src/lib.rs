@@ -51,6 +51,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Reference => commands::schema::reference(console),
         Command::Man { out } => commands::man::man(out.as_deref(), console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
+        Command::Clean { dir, format } => commands::clean::clean(dir, *format, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Sweep(args) => commands::sweep::sweep(args, console),
         Command::Init(args) => commands::init::init(args, console),
@@ -109,6 +110,6 @@ fn mismatch(Mismatch { message, help }: Mismatch) -> Error {
 
 fn print_error(error: &Error, console: &mut Console<'_>) -> Exit {
     let colour = console.has_colour(console.err_terminal);
-    let _ = write!(console.err, "{}", render::failure(error, colour));
+    console.remark(render::failure(error, colour).trim_end_matches('\n'));
     error.kind().into()
 }

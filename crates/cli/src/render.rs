@@ -1,7 +1,7 @@
 //! Draws diagnostics with their line, a caret, the reason and ways to mend them.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use base::diag::{Diagnostic, Diagnostics};
+use base::diag::{Diagnostic, Diagnostics, SHOWN};
 use netloom::Error;
 
 /// Longest line of a source that is drawn; of longer ones only the position is reported.
@@ -21,12 +21,13 @@ pub fn failure(error: &Error, colour: bool) -> String {
 pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut text = String::new();
-    for diagnostic in diagnostics.sorted() {
+    for diagnostic in diagnostics.sorted().into_iter().take(SHOWN) {
         text += &one(diagnostics, diagnostic, &renderer);
         text += "\n\n";
     }
     let count = diagnostics.len();
-    text + &format!("{count} {} found\n", if count == 1 { "mistake" } else { "mistakes" })
+    let first = if count > SHOWN { format!("; the first {SHOWN} are shown") } else { String::new() };
+    text + &format!("{count} {} found{first}\n", if count == 1 { "mistake" } else { "mistakes" })
 }
 
 fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {

@@ -48,6 +48,9 @@ pub trait Director<D: Domain, O> {
     fn apply(&self, order: &Self::Order, domain: &mut D, effects: &mut impl Effects<D>);
 }
 
+/// Slices of the time to the next tick in which a run without events does what was put off.
+const SLICES: Ps = 64;
+
 /// When a run pauses between two events, for whoever watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pauses {
@@ -60,6 +63,12 @@ pub struct Pauses {
 impl Pauses {
     /// The run never pauses before its end.
     pub const NONE: Self = Self { budget: u64::MAX, every: 0 };
+
+    /// False if the run never pauses.
+    #[must_use]
+    pub fn are_wanted(&self) -> bool {
+        *self != Self::NONE
+    }
 
     /// After about so many events.
     #[must_use]
@@ -84,15 +93,25 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         loop {
             let tick = director.next_tick(self.now()).min(end);
             assert!(tick > self.now() || tick == end, "ticks follow each other");
+            let from = self.now();
             let stop = loop {
                 // Multiples of `every`, whenever the run began: pauses of one that goes on are those of one that never stopped.
                 let pause = self.now().checked_div(pauses.every).map_or(NEVER, |n| (n + 1) * pauses.every);
-                match self.run_until(tick.min(pause), pauses.budget) {
-                    // A dry run has no use for pauses: it goes on to its tick.
-                    Stop::Dry => break self.stop_at(tick),
-                    Stop::End if tick <= pause => break Stop::End,
-                    _ if alive(self, director) => {}
-                    _ => break Stop::Budget,
+                // What is put off is much work without an event: it is done in slices, so that a pause is never far.
+                let sliced = pauses.are_wanted() && tick < NEVER && self.puts_off();
+                let slice = if sliced { self.now() + ((tick - from) / SLICES).max(1) } else { NEVER };
+                match self.run_until(tick.min(pause).min(slice), pauses.budget) {
+                    Stop::End if tick <= pause && tick <= slice => break Stop::End,
+                    // A dry run has no use for pauses between events: it goes on to its tick.
+                    Stop::Dry if tick <= slice => break self.stop_at(tick),
+                    _ => {
+                        if sliced {
+                            self.settle();
+                        }
+                        if !alive(self, director) {
+                            break Stop::Budget;
+                        }
+                    }
                 }
             };
             if stop == Stop::Budget {
@@ -114,7 +133,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 self.act(index, lane, |domain, effects| director.apply(&order, domain, effects));
             }
             self.send_afar();
-            if tick.checked_rem(pauses.every) == Some(0) && !alive(self, director) {
+            if pauses.are_wanted() && !alive(self, director) {
                 return Stop::Budget;
             }
         }

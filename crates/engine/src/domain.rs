@@ -108,6 +108,12 @@ pub trait Domain: Sized {
     /// The same while the network is suspended: what belongs to the steady lane alone, before virtual time `now`.
     fn settle_steady(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
+    /// True while what the domain puts off is much work, though no event of it is pending. Such a run is settled between ticks too, so that it
+    /// can pause.
+    fn puts_off(&self) -> bool {
+        false
+    }
+
     /// A handler ended in a panic, ahead of what is certain, and its tables will be undone: whatever else is empty between events must be empty again.
     /// Only optimistic schedulers need it.
     fn abandon(&mut self) {}

@@ -215,6 +215,11 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         if first == NEVER { Stop::Dry } else { Stop::End }
     }
 
+    /// True if a partition of any rank puts much off to its next settling.
+    pub(crate) fn puts_off(&self) -> bool {
+        self.over.world.most(self.partitions.iter().any(|p| p.domain.puts_off()).into()) > 0
+    }
+
     /// Virtual time of the first pending event of all ranks, which must all ask.
     fn first(&mut self) -> Ps {
         let here = self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER);

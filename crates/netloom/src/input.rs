@@ -1,9 +1,8 @@
 //! Experiment files as they are named, and files as they are read.
 
 use crate::error::{Error, ErrorKind};
-use base::units::print_bytes;
+use base::{input::open, units::print_bytes};
 use std::{
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -41,7 +40,7 @@ pub fn read_file_of(path: &Path, most: u64) -> Result<String, Error> {
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
     } else {
-        File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+        open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
     };
     read.map_err(unreadable)?;
     if bytes.len() as u64 > most {

@@ -6,10 +6,16 @@ use crate::{
     page,
     prepare::Prepared,
     saver::{Saver, Signals},
+    watcher::Watcher,
 };
 use model::Finished;
-use results::output::{Input, Manifest, OutputError, check_target, write_run};
-use std::{io, path::Path, sync::Arc};
+use results::{
+    claim::{Claim, left_in},
+    output::{Input, Manifest, OutputError, check_target, check_writable, real, write_run},
+    rescue::{self, Unplaced},
+    summary::Summary,
+};
+use std::{path::Path, sync::Arc};
 
 /// The program that runs, as it is reported in results.
 #[derive(Clone, Copy, Debug)]
@@ -32,30 +38,110 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Finds out before a long run whether results can be stored.
+    /// Claims the directory before a long run, and finds out whether results can be stored. Nobody else writes it, or its checkpoint, while
+    /// the claim is held; what killed runs left is tidied. A `resumed` run is the one that left the checkpoint.
     ///
     /// # Errors
-    /// If there is something in the way, an unfinished run's checkpoint included, or the system refuses.
-    pub fn check(&self) -> Result<(), Error> {
-        check_target(self.directory, self.force).map_err(|e| failure(&e))?;
-        check_writable(self.directory)?;
-        check_unfinished(self.directory, self.force)
+    /// If another process holds it, there is something in the way, an unfinished run's checkpoint included, or the system refuses.
+    pub fn claim(&self, resumed: bool, watcher: &dyn Watcher) -> Result<Claim, Error> {
+        let free = || check_target(self.directory, self.force).map_err(|e| failure(&e));
+        // First of all without a trace: what is refused changes nothing on disk. Then again, since tidying may bring a run back.
+        if !resumed {
+            free()?;
+        }
+        let claim = Claim::take(&real(self.directory)).map_err(|e| failure(&e))?;
+        if !claim.is_exclusive() {
+            watcher.remark(
+                "note: this file system knows no locks: see to it that no other run writes the same directory",
+            );
+        }
+        for done in claim.tidy().map_err(|e| failure(&e))? {
+            watcher.remark(&format!("note: {done}"));
+        }
+        if !resumed {
+            free()?;
+            check_unfinished(self.directory, self.force)?;
+        }
+        check_writable(&real(self.directory)).map_err(|e| failure(&e))?;
+        Ok(claim)
     }
 
-    /// Stores what a run left; its checkpoint is then of no more use and goes away.
+    /// Stores what a run left; its checkpoint is then of no more use and goes away. What cannot be written there is kept elsewhere.
     ///
     /// # Errors
-    /// If it cannot be stored.
+    /// If it cannot be stored where it was wanted; the error names the place where it is kept, if there is one.
     pub fn store(&self, manifest: &Manifest, finished: &Finished) -> Result<(), Error> {
         let wanted = finished.summary.experiment["output"]["report"].as_bool().unwrap_or(true);
         let page = wanted.then(|| page::of(manifest, finished));
         let beside = (finished.tables.as_slice(), page.as_deref());
-        write_run(self.directory, self.force, manifest, &finished.summary, beside)
-            .map_err(|e| failure(&e))?;
+        let write =
+            |directory: &Path, force| write_run(directory, force, manifest, &finished.summary, beside);
+        if let Err(error) = write(self.directory, self.force) {
+            return Err(self.rescued(&error, |directory| write(directory, false)));
+        }
         // What cannot be removed is refused by name when a run wants the directory again.
         let _ = std::fs::remove_file(checkpoint::path_of(self.directory)?);
         Ok(())
     }
+}
+
+impl Target<'_> {
+    /// Keeps results elsewhere that could not be written for `error`; gives the error with what became of them.
+    fn rescued(&self, error: &OutputError, write: impl Fn(&Path) -> Result<(), OutputError>) -> Error {
+        let kept = rescue::elsewhere(self.directory);
+        let directory = std::path::absolute(self.directory).unwrap_or_else(|_| self.directory.to_owned());
+        let unplaced = Unplaced { directory, force: self.force };
+        if let Err(again) = write(&kept).and_then(|()| rescue::note(&kept, &unplaced)) {
+            let message = format!("{error}; nor can the results be kept elsewhere: {again}");
+            return Error::new(ErrorKind::Output, message).with_help("the summary above is what is left");
+        }
+        let message = format!("{error}; the results are whole in `{}`", kept.display());
+        let help = format!("`netloom resume {}` puts them in place when there is room", kept.display());
+        Error::new(ErrorKind::Output, message).with_help(help)
+    }
+}
+
+/// Puts results in place that `netloom resume` finds in a directory where they do not belong; none if there are none. Gives the summary, and its
+/// text as it was stored.
+///
+/// # Errors
+/// If they cannot be put there; then they stay where they are.
+pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, String)>, Error> {
+    let Some(unplaced) = rescue::unplaced(kept) else { return Ok(None) };
+    let directory = rescue::place(kept, &unplaced).map_err(|e| failure(&e))?;
+    let _ = std::fs::remove_file(checkpoint::path_of(&directory)?);
+    watcher.remark(&format!("note: the results are now in `{}`", directory.display()));
+    let path = directory.join("summary.json");
+    let unread = |e: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Output, format!("cannot read `{}`: {e}", path.display()))
+    };
+    let text = std::fs::read_to_string(&path).map_err(|e| unread(&e))?;
+    let summary = serde_json::from_str(&text).map_err(|e| unread(&e))?;
+    Ok(Some((summary, text)))
+}
+
+/// Tidies what killed runs left in a folder, for every output directory that nobody writes now. Gives a line for each thing that was done or
+/// let alone.
+///
+/// # Errors
+/// If the system refuses.
+pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
+    let mut lines = Vec::new();
+    for name in left_in(folder).map_err(|e| failure(&e))? {
+        match Claim::take(&folder.join(name)) {
+            Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy().map_err(|e| failure(&e))?),
+            Ok(_) => {
+                let message = format!(
+                    "the file system of `{}` knows no locks: runs may be under way",
+                    folder.display()
+                );
+                return Err(Error::new(ErrorKind::Output, message));
+            }
+            Err(held @ OutputError::Claimed { .. }) => lines.push(format!("{held}: let alone")),
+            Err(error) => return Err(failure(&error)),
+        }
+    }
+    Ok(lines)
 }
 
 fn failure(error: &OutputError) -> Error {
@@ -65,22 +151,9 @@ fn failure(error: &OutputError) -> Error {
         OutputError::NotOurs(_) => {
             failure.with_help("choose another --out; --force replaces only earlier runs")
         }
+        OutputError::Claimed { .. } => failure.with_help("wait for it to end, or choose another --out"),
         _ => failure,
     }
-}
-
-/// Finds out before a long run whether the directory can be made: makes and removes one beside it.
-fn check_writable(dir: &Path) -> Result<(), Error> {
-    let here = Path::new(".");
-    let above = |p: &Path| if p.as_os_str().is_empty() { here.to_owned() } else { p.to_owned() };
-    let parent = dir.ancestors().skip(1).map(above).find(|p| p.exists()).unwrap_or_else(|| here.to_owned());
-    let probe = parent.join(format!(".netloom-probe-{}", std::process::id()));
-    let made = if parent.is_dir() {
-        std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe))
-    } else {
-        Err(io::Error::from(io::ErrorKind::NotADirectory))
-    };
-    made.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", parent.display())))
 }
 
 /// Refuses to lose the checkpoint of a run that did not end.

@@ -157,6 +157,12 @@ pub fn prepare_resolved(
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
+    if options.page && !model.entry.saved {
+        let name = model.entry.about.name;
+        watcher.remark(&format!(
+            "note: runs of model \"{name}\" cannot be saved: a signal ends this one without results"
+        ));
+    }
     deadlocks::note(routing.as_ref()).iter().for_each(|note| watcher.remark(note));
     Ok(Prepared {
         file: (name, text),

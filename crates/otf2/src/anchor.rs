@@ -45,6 +45,10 @@ impl Anchor {
         if length > MAX_BYTES {
             return Err(Error::damaged(path, 0, format!("an anchor file of {length} bytes")));
         }
+        // A FIFO would keep us for ever.
+        if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+            return Err(Error::file(path, std::io::Error::other("it is not a regular file")));
+        }
         Self::parse(path, &fs::read(path).map_err(|e| Error::file(path, e))?)
     }
 

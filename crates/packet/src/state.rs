@@ -201,6 +201,10 @@ impl<R: Router> Domain for PacketDomain<R> {
         }
     }
 
+    fn puts_off(&self) -> bool {
+        Net::<R>::FULL && self.cx.net.runs_by_tick() && self.state.surrogate.phase().mode == Mode::Surrogate
+    }
+
     fn abandon(&mut self) {
         self.state.net.complete.clear();
         self.state.net.credited.clear();

@@ -5,6 +5,7 @@
 //! integers and merge in any order, so that the number of partitions cannot change a result.
 
 pub mod batch;
+pub mod claim;
 pub mod compare;
 pub mod compared;
 pub mod csv_out;
@@ -15,6 +16,7 @@ pub mod otf2_out;
 pub mod output;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;
+pub mod rescue;
 pub mod summary;
 pub mod table;
 pub mod text;

@@ -138,8 +138,16 @@ pub enum OutputError {
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
     /// It may be replaced, but holds something that no run wrote.
-    #[error("`{}` is not an output directory of netloom: it has no {MANIFEST} and is not empty", .0.display())]
+    #[error("`{}` is not an output directory of netloom: it is not empty and has no {MANIFEST} of netloom", .0.display())]
     NotOurs(PathBuf),
+    /// Another process is about to write it.
+    #[error("`{}` is being written by another netloom ({by})", dir.display())]
+    Claimed {
+        /// The output directory.
+        dir: PathBuf,
+        /// That process, as far as it said.
+        by: String,
+    },
     /// The path is a file, or names no directory at all (such as `/`).
     #[error("`{}` cannot be an output directory", .0.display())]
     Unusable(PathBuf),
@@ -208,6 +216,32 @@ pub fn write_run(
     partial.publish(&dir)
 }
 
+/// True of a directory that a run filled: its manifest is one of ours, complete with fingerprint and start. Others' folders have a file of
+/// that name too.
+pub(crate) fn is_ours(dir: &Path) -> bool {
+    let read = |text: String| serde_json::from_str::<Manifest>(&text).ok();
+    let manifest = fs::read_to_string(dir.join(MANIFEST)).ok().and_then(read);
+    manifest.is_some_and(|m| !m.fingerprint.is_empty() && !m.started.is_empty())
+}
+
+/// Finds out whether the directory can be written, by making and removing the hidden directory that results are gathered in.
+///
+/// # Errors
+/// What the system says, of a name that is too long as well.
+pub fn check_writable(dir: &Path) -> Result<(), OutputError> {
+    if dir.file_name().is_none() {
+        return Err(OutputError::Unusable(dir.to_owned()));
+    }
+    let probe = sibling(dir, "partial");
+    fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|e| io_error(dir, e))
+}
+
+/// The directory that a path means, links followed; the path itself if there is nothing.
+#[must_use]
+pub fn real(dir: &Path) -> PathBuf {
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+}
+
 /// Checks the target and follows symbolic links, so that a rename replaces the directory and not the link.
 fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
     if dir.symlink_metadata().is_err() {
@@ -226,7 +260,7 @@ fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
         return Err(OutputError::Exists(dir.to_owned()));
     }
     let mut entries = fs::read_dir(&real).map_err(|e| io_error(&real, e))?;
-    if entries.next().is_some() && !real.join(MANIFEST).is_file() {
+    if entries.next().is_some() && !is_ours(&real) {
         return Err(OutputError::NotOurs(dir.to_owned()));
     }
     Ok(real)
@@ -267,7 +301,7 @@ fn write_table(dir: &Path, table: &Table, _: &Manifest, _: &serde_json::Value) -
 }
 
 /// The hidden directory while it is being filled; removed on drop unless published.
-struct PartialOutput {
+pub(crate) struct PartialOutput {
     path: PathBuf,
     /// Whether `path` exists and is to be removed.
     made: bool,
@@ -276,7 +310,8 @@ struct PartialOutput {
 }
 
 impl PartialOutput {
-    fn begin(dir: &Path) -> Result<Self, OutputError> {
+    /// Makes it, and its parents if they are missing.
+    pub(crate) fn begin(dir: &Path) -> Result<Self, OutputError> {
         let mut partial = Self { path: sibling(dir, "partial"), made: false, parents: Vec::new() };
         let above = dir.ancestors().skip(1).take_while(|p| !p.as_os_str().is_empty() && !p.exists());
         for parent in above.collect::<Vec<_>>().into_iter().rev() {
@@ -296,7 +331,13 @@ impl PartialOutput {
         written.map_err(|e| io_error(&path, e))
     }
 
-    fn publish(mut self, dir: &Path) -> Result<(), OutputError> {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts it in place of `dir`.
+    pub(crate) fn publish(mut self, dir: &Path) -> Result<(), OutputError> {
         let old = dir.exists().then(|| sibling(dir, "old"));
         if let Some(old) = &old {
             fs::rename(dir, old).map_err(|e| io_error(dir, e))?;
@@ -350,6 +391,7 @@ mod tests {
             version: "0.1.0".into(),
             fingerprint: full().fingerprint,
             seed: 7,
+            started: "2026-01-01T00:00:00Z".into(),
             inputs: vec![Input::new("a.toml", b"abc")],
             ..Manifest::default()
         }

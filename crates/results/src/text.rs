@@ -3,7 +3,7 @@
 use crate::summary::{
     Congestion, Counted, Counts, CriticalPath, Latency, LatencyParts, Performance, State, Summary,
 };
-use base::time::display;
+use base::{time::display, visible};
 use std::fmt::Write;
 
 /// How text is decorated.
@@ -254,7 +254,7 @@ fn jobs(out: &mut String, summary: &Summary, style: Style) {
     for j in &summary.jobs {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         rows.push(vec![
-            format!("  {}", j.name),
+            format!("  {}", visible::name(&j.name)),
             thousands(u64::from(j.ranks)),
             or_dash(j.messages.map(|m| thousands(m.delivered))),
             or_dash(j.makespan_ps.map(display)),
@@ -273,7 +273,7 @@ fn jobs(out: &mut String, summary: &Summary, style: Style) {
             format!("their overhead {}", share(overhead_ps)),
             format!("interfaces {}", share(wait_ps)),
         ];
-        let of = if summary.jobs.len() > 1 { format!("{}: ", j.name) } else { String::new() };
+        let of = if summary.jobs.len() > 1 { format!("{}: ", visible::name(&j.name)) } else { String::new() };
         let text = format!("{of}{}; over {} ranks", parts.join(", "), thousands(u64::from(ranks)));
         line(out, "critical path", &text);
     }

@@ -80,6 +80,15 @@ pub enum Command {
         /// Which shell reads them
         shell: Shell,
     },
+    /// Remove what killed runs left in a directory: half results, half checkpoints. A run tidies its own name by itself
+    Clean {
+        /// Directory that holds output directories
+        #[arg(value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
     Study(StudyArgs),
     /// Run the points of an experiment's `[sweep]`, several at a time; those that ended are kept

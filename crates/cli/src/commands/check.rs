@@ -65,7 +65,7 @@ fn text(prepared: &Prepared) -> String {
         lines.push(("routing", format!("{name}; {report}")));
     }
     for job in run.jobs() {
-        lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
+        lines.push(("job", format!("{}: {} ranks", base::visible::name(&job.name), job.placement.len())));
     }
     let mut name = "costs";
     for parameter in run.parameters() {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod check;
+pub mod clean;
 pub mod cluster;
 pub mod compare;
 pub mod completions;

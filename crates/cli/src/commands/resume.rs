@@ -14,11 +14,12 @@ use netloom::{
     base::world::World,
     checkpoint::{self, Header},
     execute::execute_saved,
-    output::{Begun, Target, inputs},
+    output::{self, Begun, Target, inputs},
     prepare::prepare_text,
     saver::Saver,
     together::{agreed, all_ready},
 };
+use results::summary::Summary;
 use std::{path::PathBuf, sync::Arc};
 
 /// Goes on with a run.
@@ -28,21 +29,23 @@ use std::{path::PathBuf, sync::Arc};
 pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Outcome {
     let dir = std::path::absolute(&args.dir)
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", args.dir.display())));
+    let placed = world.is_alone().then(|| output::place(&args.dir, &Terminal::new(console))).transpose()?;
+    if let Some(stored) = placed.flatten() {
+        return print_stored(stored, args.format, console);
+    }
     let load = |dir: PathBuf| {
+        // Held to the end, by the process that writes.
+        let target = Target { directory: &dir, force: true };
+        let claim = world.is_first().then(|| target.claim(true, &Terminal::new(console))).transpose()?;
         let path = checkpoint::path_of(&dir)?;
         let (header, state) = checkpoint::load(&path, PROGRAM.build)?;
-        Ok((checkpoint::ended(&dir, &header), (dir, path), header, state))
+        Ok((checkpoint::ended(&dir, &header), (claim, dir, path), header, state))
     };
-    let (ended, (dir, path), header, state) = all_ready(world, dir.and_then(load))?;
-    if let Some((summary, stored)) = ended {
+    let (ended, (_claim, dir, path), header, state) = all_ready(world, dir.and_then(load))?;
+    if let Some(stored) = ended {
         console.remark("note: the run had ended before it was killed: this is what it stored");
         let _ = std::fs::remove_file(path);
-        if args.format == Format::Json {
-            // As it was stored: numbers that are read and written again may end in another digit.
-            console.print(&stored)?;
-            return Ok(Exit::from(summary.verdict.state));
-        }
-        return print_summary(&summary, args.format, console);
+        return print_stored(stored, args.format, console);
     }
     let threads = args.threads.unwrap_or(header.threads);
     let options = RunOptions {
@@ -74,6 +77,15 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
     let finished = execute_saved(&prepared, &Terminal::new(console), Some(&mut saver), Some(&state))?;
     let target = Target { directory: &dir, force };
     conclude(&prepared, &finished, (Some(target), Begun { started, inputs }), args.format, console)
+}
+
+/// Prints a summary that was stored, as JSON as it is: numbers that are read and written again may end in another digit.
+fn print_stored((summary, stored): (Summary, String), format: Format, console: &mut Console<'_>) -> Outcome {
+    if format == Format::Json {
+        console.print(&stored)?;
+        return Ok(Exit::from(summary.verdict.state));
+    }
+    print_summary(&summary, format, console)
 }
 
 /// Goes where the run began: names of files are meant from there.

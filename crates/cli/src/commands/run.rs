@@ -19,7 +19,7 @@ use netloom::{
     output::{self, Begun, Target, inputs},
     prepare,
     saver::Intervals,
-    together::{agreed, read_by_all},
+    together::{agreed, all_ready, read_by_all},
 };
 use results::{
     summary::Summary,
@@ -44,9 +44,9 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let writes = target.as_ref().filter(|_| world.is_first());
     let input = args.input.input();
     read_by_all(world, &input)?;
-    let prepared = writes
-        .map_or(Ok(()), Target::check)
-        .and_then(|()| prepare(&Registry::standard(), &input, &options, &Terminal::new(console)));
+    let claim = writes.map(|target| target.claim(false, &Terminal::new(console))).transpose();
+    let claim = all_ready(world, claim)?;
+    let prepared = prepare(&Registry::standard(), &input, &options, &Terminal::new(console));
     let prepared = agreed(world, PROGRAM.build, prepared)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
@@ -66,7 +66,9 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         console.remark("note: checkpoints that [engine] asks for are written only with --out");
     }
     let finished = execute_saved(&prepared, &Terminal::new(console), saver.as_mut(), None)?;
-    conclude(&prepared, &finished, (target, begun), args.format, console)
+    let outcome = conclude(&prepared, &finished, (target, begun), args.format, console);
+    drop(claim);
+    outcome
 }
 
 /// Stores what a run left and prints its summary.
@@ -82,7 +84,10 @@ pub fn conclude(
 ) -> Outcome {
     if let Some(target) = target.filter(|_| prepared.world.is_first()) {
         let ended = Timestamp::now().to_string();
-        target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished)?;
+        let stored = target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished);
+        // What was simulated is shown, whatever became of the files.
+        let shown = print_summary(&finished.summary, format, console);
+        return stored.and(shown);
     } else if prepared.run.measure() != Measure::default() {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }

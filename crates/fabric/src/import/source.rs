@@ -2,10 +2,7 @@
 
 use crate::subnet::whole;
 use base::param::Problem;
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read},
-};
+use std::io::{BufRead, BufReader, Read};
 
 /// A file to be read: a name for messages and its bytes.
 pub struct Source {
@@ -25,7 +22,7 @@ impl Source {
         let raw: Box<dyn Read> = if path == "-" {
             Box::new(std::io::stdin())
         } else {
-            let file = File::open(path).map_err(failed)?;
+            let file = base::input::open(path).map_err(failed)?;
             if file.metadata().is_ok_and(|m| m.is_dir()) {
                 return Err(vec![whole(path, "it is a directory")]);
             }

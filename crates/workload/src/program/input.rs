@@ -6,7 +6,6 @@
 use base::param::{Excerpt, Problem};
 use flate2::bufread::MultiGzDecoder;
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
 };
@@ -61,7 +60,7 @@ impl<'a> Input<'a> {
     pub fn open(&self) -> io::Result<Box<dyn BufRead + 'a>> {
         const BUFFER: usize = 1 << 18;
         let mut raw: Box<dyn BufRead + 'a> = match &self.content {
-            Content::File(path) => Box::new(BufReader::with_capacity(BUFFER, File::open(path)?)),
+            Content::File(path) => Box::new(BufReader::with_capacity(BUFFER, base::input::open(path)?)),
             Content::Bytes(bytes) => Box::new(*bytes),
         };
         if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {

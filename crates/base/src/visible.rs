@@ -1,0 +1,71 @@
+//! Text from strangers, made harmless for whoever reads it on a terminal.
+//!
+//! Names come from files: node descriptions of a dump, jobs of an experiment, regions of a trace. A control character in one can move the
+//! cursor, retitle a window or turn the order of letters around (<https://trojansource.codes>).
+
+use std::borrow::Cow;
+
+/// True of a character that does more than to be seen: control characters (C0, C1, DEL), marks of writing direction, separators of lines.
+#[must_use]
+pub const fn acts(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name on one line: every character that [`acts`] as `\u001b`, which is what JSON takes for it too.
+///
+/// ```
+/// assert_eq!(base::visible::name("job\u{1b}[2J\n"), r"job\u001b[2J\u000a");
+/// ```
+#[must_use]
+pub fn name(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if acts(c) { escaped(c) } else { c.to_string() }).collect())
+}
+
+/// Text of several lines, or JSON, for a terminal: what [`acts`] is shown as in a [`name`], but for ends of lines, tabs and our own colours
+/// (`ESC [ digits m`).
+#[must_use]
+pub fn screen(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c| acts(c) && c != '\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\u{1b}' if is_colour(&text[at + 1..]) => out.push(c),
+            _ if acts(c) => out += &escaped(c),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn escaped(c: char) -> String {
+    format!("\\u{:04x}", u32::from(c))
+}
+
+/// True if what follows an ESC only changes colours.
+fn is_colour(rest: &str) -> bool {
+    let after =
+        rest.strip_prefix('[').map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    after.is_some_and(|r| r.starts_with('m'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_reach_a_screen() {
+        let shown = |text| screen(text).into_owned();
+        assert_eq!(shown("a\u{1b}[1;31mb\u{1b}[0m\n\tc"), "a\u{1b}[1;31mb\u{1b}[0m\n\tc");
+        assert_eq!(shown("\u{1b}]0;title\u{7}"), r"\u001b]0;title\u0007");
+        assert_eq!(shown("\u{1b}[2J\u{9b}1m\r\u{202e}"), r"\u001b[2J\u009b1m\u000d\u202e");
+        assert_eq!(shown("\u{1b}"), r"\u001b");
+        assert_eq!(shown("gr\u{fc}n \u{4e2d}"), "gr\u{fc}n \u{4e2d}");
+    }
+}

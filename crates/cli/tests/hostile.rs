@@ -1,0 +1,74 @@
+//! Inputs from strangers: names that act on terminals, tens of thousands of mistakes, files that have no end.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use crate::common::netloom;
+use std::fs;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/dragonfly-72.toml");
+
+/// Names from strangers act on no terminal: neither in text nor in JSON, results, reports of mistakes and notes alike.
+#[test]
+fn hostile_names_are_shown_and_do_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hostile.toml");
+    let text = fs::read_to_string(EXAMPLE).unwrap();
+    let name = r#"name = "\u001B[2J\u009B1mjob\u202E\nforged: line\u0007""#;
+    fs::write(&file, text.replace("[[job]]", &format!("[[job]]\n{name}"))).unwrap();
+    let file = file.to_str().unwrap();
+    let short = ["--set", "experiment.duration=1 us"];
+    for command in [
+        &["run", file][..],
+        &["run", file, "--format", "json"],
+        &["check", file],
+        &["check", file, "--format", "json"],
+        &["run", file, "--set", "job.0.workload=\u{1b}]0;title\u{7}"],
+        &["run", "\u{9b}2J.toml"],
+    ] {
+        let run =
+            netloom(&[command, if command.len() > 1 && command[1] == file { &short } else { &[] }].concat());
+        for shown in [&run.out, &run.err] {
+            let acts = |c: char| c != '\n' && c != '\t' && base::visible::acts(c);
+            assert!(!shown.contains(acts), "{command:?}: {shown:?}");
+            assert!(!shown.lines().any(|line| line.starts_with("forged")), "{command:?}: {shown}");
+        }
+        if command.contains(&"json") {
+            let parsed: serde_json::Value = serde_json::from_str(&run.out).expect("still JSON");
+            assert!(parsed.to_string().contains("forged"));
+        }
+    }
+}
+
+/// Tens of thousands of mistakes are counted at once, and the first hundred shown.
+#[test]
+fn many_mistakes_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    let unknown: String = (0..50_000).map(|n| format!("unknown{n} = 1\n")).collect();
+    let text = fs::read_to_string(EXAMPLE).unwrap();
+    fs::write(&file, text.replace("[model]\n", &format!("[model]\n{unknown}"))).unwrap();
+    let run = netloom(&["check", file.to_str().unwrap()]);
+    assert_eq!(run.status, 3);
+    assert!(
+        run.err.ends_with("50000 mistakes found; the first 100 are shown\n"),
+        "{}",
+        &run.err[run.err.len() - 200..]
+    );
+    assert_eq!(run.err.matches("error").count(), 100);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = fifo.to_str().unwrap();
+    let graph = ["--set", "fabric.topology=graph", "--set", &format!("fabric.file={fifo}")];
+    for command in [&["run", fifo][..], &["trace", "info", fifo], &[&["check", EXAMPLE][..], &graph].concat()]
+    {
+        let run = netloom(command);
+        assert_ne!(run.status, 0);
+        assert!(run.err.contains("FIFO") || run.err.contains("regular file"), "{command:?}: {}", run.err);
+    }
+}

@@ -1,0 +1,145 @@
+//! One run owns an output directory; nothing foreign is replaced; results that cannot be written where they were wanted are kept.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use crate::common::netloom;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/dragonfly-72.toml");
+
+fn run(out: &Path, duration: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_netloom"));
+    command.args(["run", EXAMPLE, "--set", &format!("experiment.duration={duration}"), "--out"]).arg(out);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let name = |e: std::io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "waited in vain for {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn failed(output: &Output, status: i32, words: &str) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(status), "{text}");
+    assert!(text.contains(words), "{text}");
+    text
+}
+
+#[test]
+fn two_runs_cannot_write_one_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("run");
+    let mut first = run(&out, "1 s").spawn().unwrap();
+    until("the claim", || root.path().join(".run.lock").exists());
+    let begun = Instant::now();
+    failed(&run(&out, "1 s").output().unwrap(), 7, "is being written by another netloom (process ");
+    assert!(begun.elapsed() < Duration::from_secs(60), "it is refused before it simulates");
+    // Killed: its lock is nobody's, whoever comes next takes it over.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(run(&out, "1 us").output().unwrap().status.code(), Some(0));
+    assert_eq!(names(root.path()), ["run"]);
+}
+
+#[test]
+fn force_replaces_no_foreign_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("web");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("manifest.json"), r#"{"name": "an application", "version": "1"}"#).unwrap();
+    fs::write(out.join("index.html"), "words").unwrap();
+    failed(&run(&out, "1 us").arg("--force").output().unwrap(), 7, "is not an output directory of netloom");
+    assert_eq!(names(&out), ["index.html", "manifest.json"]);
+}
+
+#[test]
+fn a_name_that_cannot_be_written_is_refused_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    // Too long with what the hidden directory adds to it.
+    let out = root.path().join("a").join("x".repeat(250));
+    failed(&run(&out, "1 s").output().unwrap(), 7, "too long");
+    assert!(names(root.path()).is_empty());
+}
+
+/// The folder goes away during the run, and a file takes its place: the summary is printed, the results are kept, and put in place later.
+#[test]
+fn results_without_a_place_are_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, temporary) = (root.path().join("folder"), root.path().join("tmp"));
+    fs::create_dir(&temporary).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let out = folder.join("run");
+    let child = run(&out, "300 us").env("TMPDIR", &temporary).spawn().unwrap();
+    until("the claim", || folder.join(".run.lock").exists());
+    fs::remove_dir_all(&folder).unwrap();
+    fs::write(&folder, "in the way").unwrap();
+    let ended = child.wait_with_output().unwrap();
+    failed(&ended, 7, "the results are whole in");
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("fingerprint"), "the summary is printed");
+    let kept: Vec<PathBuf> = names(&temporary).iter().map(|name| temporary.join(name)).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let resume = || Command::new(env!("CARGO_BIN_EXE_netloom")).arg("resume").arg(&kept[0]).output().unwrap();
+    failed(&resume(), 7, "folder");
+    fs::remove_file(&folder).unwrap();
+    assert_eq!(resume().status.code(), Some(0));
+    assert!(names(&temporary).is_empty());
+    assert_eq!(names(&folder), ["run"]);
+    assert!(names(&out).contains(&"summary.json".to_owned()));
+    assert!(!names(&out).contains(&"unplaced.json".to_owned()));
+}
+
+#[test]
+fn what_killed_runs_left_is_tidied() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().to_str().unwrap();
+    for dir in [".a.partial-1-0", ".thesis.partial-1-0", "b"] {
+        fs::create_dir(root.path().join(dir)).unwrap();
+    }
+    fs::write(root.path().join(".a.partial-1-0/links.parquet"), "half").unwrap();
+    fs::write(root.path().join(".thesis.partial-1-0/chapter.tex"), "words").unwrap();
+    fs::write(root.path().join("b.checkpoint.partial-1"), "half").unwrap();
+    let tidied = netloom(&["clean", folder, "--format", "json"]);
+    assert_eq!(tidied.status, 0, "{}", tidied.err);
+    let done: serde_json::Value = serde_json::from_str(&tidied.out).unwrap();
+    assert_eq!(done["done"].as_array().unwrap().len(), 2, "{done}");
+    assert_eq!(names(root.path()), [".thesis.partial-1-0", "b"]);
+    assert_eq!(netloom(&["clean", folder]).out, "nothing to tidy\n");
+}
+
+/// While packets bypass the network there is hardly an event: a request to leave is heeded all the same.
+#[test]
+fn a_surrogate_phase_heeds_signals() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("run");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/hybrid-72.toml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_netloom"));
+    command.args(["run", example, "--set", "experiment.duration=9 s", "--set", "hybrid.window=50 us"]);
+    command.args(["--set", r#"hybrid.switch=["100 us", "8 s"]"#, "--out"]).arg(&out);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Well inside the first stay, which takes minutes.
+    sleep(Duration::from_secs(4));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let begun = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+    // Generous: what is tested is that it is no matter of minutes.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(root.path().join("run.checkpoint").exists());
+}

@@ -1,0 +1,337 @@
+//! Who writes an output directory: one process at a time, and what a killed one left is tidied by the next.
+//!
+//! A run claims `DIR` before it simulates: it locks the hidden file `.DIR.lock` beside it. The system drops the lock when the process ends,
+//! however it ends, so a lock file that nobody holds is stale and is taken over. What a claim guards is `DIR`, its checkpoint, and the
+//! hidden directories of [`crate::output`]: whoever holds it may tidy them.
+
+use crate::output::{OutputError, is_ours};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+/// The right to write an output directory and what lies beside it; given back when it is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    dir: PathBuf,
+    lock: PathBuf,
+    /// Locked while it is open; `None` where the file system knows no locks.
+    file: Option<File>,
+    /// Directories that were made for it, outermost first.
+    parents: Vec<PathBuf>,
+}
+
+impl Claim {
+    /// Claims `dir`, which need not exist; missing parents are made, and removed again if they stay empty.
+    ///
+    /// # Errors
+    /// [`OutputError::Claimed`] if another process holds it, and as [`OutputError`] says.
+    pub fn take(dir: &Path) -> Result<Self, OutputError> {
+        let lock = hidden(dir, "lock").ok_or_else(|| OutputError::Unusable(dir.to_owned()))?;
+        let mut claim = Self { dir: dir.to_owned(), lock, file: None, parents: Vec::new() };
+        claim.make_parents()?;
+        let failed = |source| OutputError::Io { path: dir.to_owned(), source };
+        loop {
+            let opened =
+                File::options().read(true).write(true).create(true).truncate(false).open(&claim.lock);
+            let file = opened.map_err(failed)?;
+            match file.try_lock() {
+                // Whoever held it before may have removed the file meanwhile: then the lock is on a file that no other process sees.
+                Ok(()) if !is_at(&file, &claim.lock) => {}
+                Ok(()) => {
+                    write_holder(&file).map_err(failed)?;
+                    claim.file = Some(file);
+                    return Ok(claim);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(OutputError::Claimed { dir: dir.to_owned(), by: holder(file) });
+                }
+                Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {
+                    let _ = fs::remove_file(&claim.lock);
+                    return Ok(claim);
+                }
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
+            }
+        }
+    }
+
+    /// False where the file system knows no locks: then nobody is kept away.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.file.is_some()
+    }
+
+    fn make_parents(&mut self) -> Result<(), OutputError> {
+        let above = self.dir.ancestors().skip(1).take_while(|p| !p.as_os_str().is_empty() && !p.exists());
+        for parent in above.map(Path::to_owned).collect::<Vec<_>>().into_iter().rev() {
+            fs::create_dir(&parent).map_err(|source| OutputError::Io { path: parent.clone(), source })?;
+            self.parents.push(parent);
+        }
+        Ok(())
+    }
+
+    /// Tidies what killed runs left beside the directory. A run that was replacing another when it was killed is put in place if it was
+    /// complete, else the one before is. Says what was done, a line each.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn tidy(&self) -> Result<Vec<String>, OutputError> {
+        let mut done = Vec::new();
+        if !self.file.is_some() {
+            return Ok(done);
+        }
+        let left = leftovers(&self.dir)?;
+        let of = |kind: &str| left.iter().filter(|l| l.kind == kind).map(|l| &l.path).collect::<Vec<_>>();
+        if self.dir.symlink_metadata().is_err() && !of("old").is_empty() {
+            let whole = of("partial").into_iter().find(|path| is_ours(path));
+            let back = whole.unwrap_or(of("old")[0]);
+            fs::rename(back, &self.dir).map_err(|e| refused(back, e))?;
+            let what = if whole.is_some() { "its results were complete" } else { "the run before is back" };
+            done.push(format!("`{}`: a run was killed while it was replaced; {what}", self.dir.display()));
+        }
+        for Leftover { path, kind } in left.iter().filter(|l| l.path.symlink_metadata().is_ok()) {
+            let (removed, what) = match *kind {
+                "checkpoint" => (fs::remove_file(path), "a half checkpoint"),
+                "old" => (fs::remove_dir_all(path), "the run that was replaced"),
+                _ => (fs::remove_dir_all(path), "half results"),
+            };
+            removed.map_err(|e| refused(path, e))?;
+            done.push(format!("`{}`: {what} of a killed run, removed", path.display()));
+        }
+        Ok(done)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Removed while it is locked, so that nobody locks a file that is about to go.
+        if self.file.is_some() {
+            let _ = fs::remove_file(&self.lock);
+        }
+        // What is not empty stays: results or a checkpoint are in it.
+        for parent in self.parents.iter().rev() {
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+/// Something that a killed process left: a hidden directory, or half a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Leftover {
+    path: PathBuf,
+    kind: &'static str,
+}
+
+/// What was left beside one output directory, in the order of names.
+fn leftovers(dir: &Path) -> Result<Vec<Leftover>, OutputError> {
+    let Some(name) = dir.file_name().map(|n| n.to_string_lossy().into_owned()) else {
+        return Ok(Vec::new());
+    };
+    Ok(all_leftovers(parent(dir))?.into_iter().filter(|(of, _)| *of == name).map(|(_, left)| left).collect())
+}
+
+/// Everything in a directory that killed processes left, each with the name of the output directory that it was for.
+fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| refused(folder, e))? {
+        let path = entry.map_err(|e| refused(folder, e))?.path();
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
+        if let Some((of, kind)) = parse(name)
+            && (kind == "checkpoint" || is_all_ours(&path))
+        {
+            found.push((of.to_owned(), Leftover { path, kind }));
+        }
+    }
+    found.sort_by(|a, b| a.1.path.cmp(&b.1.path));
+    Ok(found)
+}
+
+/// Names of the output directories beside which something was left in `folder`, sorted.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn left_in(folder: &Path) -> Result<Vec<String>, OutputError> {
+    let mut names: Vec<String> = all_leftovers(folder)?.into_iter().map(|(of, _)| of).collect();
+    // A lock file of a killed run; taking it and giving it back removes it.
+    for entry in fs::read_dir(folder).map_err(|e| refused(folder, e))?.flatten() {
+        let name = entry.file_name();
+        let of = name.to_str().and_then(|n| n.strip_prefix('.')?.strip_suffix(".lock"));
+        let ours = || fs::read(entry.path()).is_ok_and(|text| text.starts_with(b"process "));
+        names.extend(of.filter(|of| !of.is_empty() && ours()).map(str::to_owned));
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// The output directory that a hidden name belongs to, and what it is: `.DIR.partial-PID-N`, `.DIR.old-PID-N`, `DIR.checkpoint.partial-PID`.
+fn parse(name: &str) -> Option<(&str, &'static str)> {
+    let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if let Some((of, pid)) = name.rsplit_once(".checkpoint.partial-") {
+        return (number(pid) && !of.is_empty()).then_some((of, "checkpoint"));
+    }
+    for kind in ["partial", "old"] {
+        if let Some((of, rest)) = name.strip_prefix('.')?.rsplit_once(&format!(".{kind}-"))
+            && let Some((pid, n)) = rest.split_once('-')
+            && number(pid)
+            && number(n)
+            && !of.is_empty()
+        {
+            return Some((of, kind));
+        }
+    }
+    None
+}
+
+/// True of a directory that holds nothing but what a run writes: a foreign one of such a name is let alone.
+fn is_all_ours(path: &Path) -> bool {
+    let written = |name: &str| {
+        name == "otf2" || [".json", ".parquet", ".csv", ".html"].iter().any(|end| name.ends_with(end))
+    };
+    let entry = |e: io::Result<fs::DirEntry>| e.is_ok_and(|e| e.file_name().to_str().is_some_and(written));
+    path.symlink_metadata().is_ok_and(|m| m.is_dir())
+        && (is_ours(path) || fs::read_dir(path).is_ok_and(|mut entries| entries.all(entry)))
+}
+
+/// `.DIR.KIND`, beside `DIR`.
+fn hidden(dir: &Path, kind: &str) -> Option<PathBuf> {
+    let name = dir.file_name()?.to_string_lossy();
+    Some(dir.with_file_name(format!(".{name}.{kind}")))
+}
+
+fn parent(dir: &Path) -> &Path {
+    dir.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn refused(path: &Path, source: io::Error) -> OutputError {
+    OutputError::Io { path: path.to_owned(), source }
+}
+
+/// True if the open file is the one that the path names.
+fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |m: fs::Metadata| (m.dev(), m.ino());
+        matches!((file.metadata().map(id), fs::metadata(path).map(id)), (Ok(a), Ok(b)) if a == b)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+/// Says in the lock file who holds it, for the message that others get.
+fn write_holder(mut file: &File) -> io::Result<()> {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    file.set_len(0)?;
+    write!(file, "process {}", std::process::id())?;
+    if !host.trim().is_empty() {
+        write!(file, " on {}", host.trim())?;
+    }
+    Ok(())
+}
+
+fn holder(file: File) -> String {
+    let mut text = String::new();
+    let read = file.take(400).read_to_string(&mut text);
+    if read.is_ok() && text.starts_with("process ") {
+        text.chars().filter(|c| !c.is_control()).collect()
+    } else {
+        "process unknown".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_owner() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("a/b/run");
+        let first = Claim::take(&dir).unwrap();
+        let Err(OutputError::Claimed { by, .. }) = Claim::take(&dir) else { panic!("held") };
+        assert!(by.starts_with(&format!("process {}", std::process::id())), "{by}");
+        drop(first);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0, "parents that stayed empty are gone");
+        // A lock file that nobody holds is stale.
+        fs::write(root.path().join(".run.lock"), "process 1").unwrap();
+        assert!(Claim::take(&root.path().join("run")).unwrap().is_exclusive());
+        assert!(matches!(Claim::take(Path::new("/")), Err(OutputError::Unusable(_))));
+    }
+
+    #[test]
+    fn names_of_leftovers_are_told_from_others() {
+        assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial")));
+        assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old")));
+        assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint")));
+        for other in [
+            "run.partial-1-0",
+            ".run.partial-1",
+            ".run.partial-x-0",
+            ".partial-1-0",
+            "run.checkpoint",
+            ".run.lock",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+
+    /// Makes a directory that looks like a run, complete or not.
+    fn made(root: &Path, name: &str, whole: bool) {
+        fs::create_dir(root.join(name)).unwrap();
+        fs::write(root.join(name).join("summary.json"), name).unwrap();
+        if whole {
+            let manifest = serde_json::to_vec(&crate::output::Manifest {
+                fingerprint: "00".into(),
+                started: "2026-01-01T00:00:00Z".into(),
+                ..Default::default()
+            });
+            fs::write(root.join(name).join("manifest.json"), manifest.unwrap()).unwrap();
+        }
+    }
+
+    fn names(root: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(root).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_tidied_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        fs::write(root.join(".third.lock"), "process 9").unwrap();
+        fs::write(root.join(".foreign.lock"), "").unwrap();
+        made(root, ".run.partial-9-0", false);
+        made(root, ".other.partial-9-0", false);
+        fs::write(root.join("run.checkpoint.partial-9"), "half").unwrap();
+        fs::create_dir(root.join(".run.partial-9-1")).unwrap();
+        fs::write(root.join(".run.partial-9-1/thesis.tex"), "words").unwrap();
+        assert_eq!(left_in(root).unwrap(), ["other", "run", "third"]);
+        let claim = Claim::take(&root.join("run")).unwrap();
+        assert_eq!(claim.tidy().unwrap().len(), 2);
+        drop(claim);
+        assert_eq!(names(root), [".foreign.lock", ".other.partial-9-0", ".run.partial-9-1", ".third.lock"]);
+    }
+
+    /// Killed between the two renames of a replacement: the new run if it is whole, else the old one.
+    #[test]
+    fn a_replacement_that_was_killed_half_way_is_ended() {
+        for (whole, expected) in [(true, ".run.partial-9-0"), (false, ".run.old-9-0")] {
+            let root = tempfile::tempdir().unwrap();
+            let root = root.path();
+            made(root, ".run.old-9-0", true);
+            made(root, ".run.partial-9-0", whole);
+            let claim = Claim::take(&root.join("run")).unwrap();
+            claim.tidy().unwrap();
+            drop(claim);
+            assert_eq!(names(root), ["run"]);
+            assert_eq!(fs::read_to_string(root.join("run/summary.json")).unwrap(), expected);
+        }
+    }
+}
