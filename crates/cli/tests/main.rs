@@ -24,4 +24,5 @@ mod robust;
 mod runs;
 mod sweep;
 mod trace;
+mod trace_formats;
 mod verdicts;

@@ -528,12 +528,20 @@ pub struct ConvertArgs {
 /// A file of rank programs.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// GOAL text or binary, or MPI calls as text, packed by gzip or not; or an OTF2 archive (its traces.otf2)
+    /// GOAL text or binary, MPI calls as text, a trace of SimGrid, packed by gzip or zstd or not; or an OTF2 archive (its traces.otf2)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Time of one unit of GOAL's computations
     #[arg(long, value_name = "TIME", default_value = "1 ns", value_parser = unit_of_time)]
     pub unit: u64,
+    /// Floating-point operations that a rank does in a second, for traces that count them
+    #[arg(long, value_name = "NUMBER", default_value = "1e9", value_parser = speed)]
+    pub speed: f64,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let sound = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 1.0);
+    sound.ok_or_else(|| "a speed is a number of operations a second, 1 or more".to_owned())
 }
 
 /// Ranks from the first to the last.

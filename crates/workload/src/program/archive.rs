@@ -153,12 +153,12 @@ impl Script for Otf2 {
         format!("location {}, event {position}", self.0.ranks[rank])
     }
 
-    fn noted(&self) -> u64 {
-        self.0.dropped.noted()
+    fn noted(&self) -> Vec<u64> {
+        vec![self.0.dropped.noted()]
     }
 
-    fn note(&self, noted: u64) {
-        self.0.dropped.note(noted);
+    fn note(&self, noted: &[u64]) {
+        noted.iter().for_each(|&met| self.0.dropped.note(met));
     }
 
     fn dropped(&self) -> Vec<String> {

@@ -281,10 +281,10 @@ fn name(call: &Call) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::input::Input;
+    use crate::program::{input::Input, traces::Scale};
 
     fn census(text: &str) -> Census {
-        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), 1_000).unwrap();
+        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), Scale::DEFAULT).unwrap();
         Census::of(&content).unwrap()
     }
 

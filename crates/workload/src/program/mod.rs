@@ -35,6 +35,7 @@ pub mod lower;
 pub mod matrix;
 pub mod mpi;
 pub mod ranks;
+pub mod traces;
 
 pub use damage::Damage;
 

@@ -287,13 +287,13 @@ pub trait Script: Send + Sync {
         None
     }
 
-    /// What [`Script::dropped`] is said from, as far as it was met while ranks were read: bits, for a process that reads other ranks.
-    fn noted(&self) -> u64 {
-        0
+    /// What [`Script::dropped`] is said from, as far as it was met while ranks were read: words, for a process that reads other ranks.
+    fn noted(&self) -> Vec<u64> {
+        Vec::new()
     }
 
     /// Adds what [`Script::noted`] gave, here or elsewhere.
-    fn note(&self, _noted: u64) {}
+    fn note(&self, _noted: &[u64]) {}
 
     /// What of the source was met while it was read and has become no call, in words.
     fn dropped(&self) -> Vec<String> {

@@ -35,6 +35,10 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
         let help = "`netloom run --out DIR` with `output.operations = true` writes one";
         return Err(Error::new(ErrorKind::Usage, message).with_help(help));
     }
+    if !matches!(format, Format::Goal | Format::GoalBinary | Format::Ranks) {
+        let message = format!("{} is read but not written", format.name());
+        return Err(Error::new(ErrorKind::Usage, message).with_help("write goal, goal-binary or ranks"));
+    }
     if packed && format == Format::GoalBinary {
         let message = "a GOAL binary is not packed, since its readers map it into memory";
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave `.gz` out"));

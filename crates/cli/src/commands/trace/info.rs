@@ -218,7 +218,16 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
     let (least, longest) = (time::display(compute.min), time::display(compute.max));
     lines.push(("compute", format!("{least} to {longest}{most}, mean {mean}")));
     lines.push(("matching", matching(census.matching)));
+    lines.extend(dropped(content).into_iter().map(|line| ("not used", line)));
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+}
+
+/// What the file holds that becomes no call: all of it was read for the census.
+fn dropped(content: &Content) -> Vec<String> {
+    match content {
+        Content::Program(_) => Vec::new(),
+        Content::Script(script) => script.dropped(),
+    }
 }
 
 fn matching(matching: Matching) -> String {
@@ -266,6 +275,7 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         "sends_to": {"min": peers.min, "mean": peers.mean, "max": peers.max},
         "compute_ps": {"min": compute.min, "mean": compute.mean, "max": compute.max},
         "matching": state,
+        "not_used": dropped(content),
     });
     if let Some(object) = object.as_object_mut() {
         if matches!(content, Content::Program(_)) {

@@ -92,11 +92,14 @@ impl Program for Lowered {
     }
 
     fn noted(&self) -> Vec<u64> {
-        std::iter::once(self.shared.script.noted()).chain(self.shared.agreement.noted()).collect()
+        // How many words are the script's, these, and the agreement's.
+        let script = self.shared.script.noted();
+        std::iter::once(script.len() as u64).chain(script).chain(self.shared.agreement.noted()).collect()
     }
 
     fn note(&self, noted: &[u64]) {
-        if let Some((&script, called)) = noted.split_first() {
+        let Some((&words, rest)) = noted.split_first() else { return };
+        if let Some((script, called)) = rest.split_at_checked(words as usize) {
             self.shared.script.note(script);
             self.shared.agreement.note(called);
         }

@@ -1,0 +1,99 @@
+//! Traces that other tools recorded, replayed on every model that runs programs. The data is not part of the sources: `NETLOOM_DATA` says where
+//! it is, and what is missing is named.
+
+use crate::common::netloom;
+use serde_json::Value as Json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn json(arguments: &[&str]) -> Json {
+    let run = netloom(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.err);
+    serde_json::from_str(&run.out).expect("one JSON value")
+}
+
+/// Unpacks an archive of the data, if it is there.
+fn unpacked(packed: &str) -> Option<tempfile::TempDir> {
+    let data = std::env::var_os("NETLOOM_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+    let file = data.join("traces").join(packed);
+    if !file.exists() {
+        eprintln!("SKIPPED: {} is missing", file.display());
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let status = Command::new("tar").arg("xzf").arg(&file).arg("-C").arg(folder.path()).status();
+    assert!(status.expect("tar runs").success());
+    Some(folder)
+}
+
+const MODELS: [&str; 3] = [
+    "kind = \"delay\"\ncost = \"loggops\"",
+    "kind = \"packet\"\npacket = \"64 KiB\"\nchunk = \"64 KiB\"\neager = \"1 GiB\"",
+    "kind = \"flow\"\neager = \"1 GiB\"",
+];
+
+/// Replays a trace on every model: each sends what the calls become, all of it arrives, and the verdict is "ok".
+fn replays(folder: &Path, file: &str, more: &str) -> Json {
+    let path = folder.join(file).display().to_string();
+    let info = json(&["trace", "info", &path, "--expand", "openmpi"]);
+    assert_eq!(info["not_used"], Json::Array(Vec::new()), "{file}");
+    for model in MODELS {
+        let experiment = format!(
+            "[experiment]\nname = \"trace\"\nseed = 1\nuntil = \"workload-done\"\n\
+             [fabric]\ntopology = \"mesh\"\ndims = [4, 4, 2]\nterminals_per_router = 1\n\
+             link.terminal = {{ bandwidth = \"9 GB/s\", latency = \"100 ns\", credit_delay = \"100 ns\", vc_buffer = \"256 KiB\" }}\n\
+             link.local = {{ bandwidth = \"9 GB/s\", latency = \"1 us\", credit_delay = \"1 us\", vc_buffer = \"256 KiB\" }}\n\
+             [routing]\nalgorithm = \"dimension-order\"\n\
+             [[job]]\nworkload = \"trace\"\nfile = \"{path}\"\nplacement = \"linear\"\n{more}\n[model]\n{model}\n"
+        );
+        let run = folder.join("run.toml");
+        fs::write(&run, experiment).expect("it can be written");
+        let summary = json(&["run", &run.display().to_string()]);
+        assert_eq!(summary["verdict"]["state"], "ok", "{file} {model}: {summary}");
+        assert_eq!(summary["jobs"][0]["ranks"], info["ranks"]);
+        let counts = &summary["messages"];
+        assert_eq!(counts["injected"], counts["delivered"]);
+        assert_eq!(counts["delivered"], info["expanded"]["messages"]["count"], "{file} {model}");
+    }
+    info
+}
+
+#[test]
+fn traces_of_simgrid_replay() {
+    let Some(folder) = unpacked("simgrid-ti-replay.tar.gz") else { return };
+    // File, ranks, messages between two ranks, their bytes, calls of collectives.
+    for (file, ranks, messages, bytes, collectives) in [
+        ("replay/split_traces", 2, 3, 3_000_000, 0),
+        ("replay/actions_allgatherv.txt", 4, 0, 0, 4),
+        ("replay/actions_allreduce.txt", 3, 0, 0, 3),
+        ("replay/actions_alltoall.txt", 3, 0, 0, 3),
+        ("replay/actions_alltoallv.txt", 3, 0, 0, 3),
+        ("replay/actions_barrier.txt", 3, 1, 10_000_000, 3),
+        ("replay/actions_bcast.txt", 3, 0, 0, 9),
+        ("replay/actions_bcast_reduce_datatypes.txt", 3, 0, 0, 9),
+        ("replay/actions_gather.txt", 4, 0, 0, 4),
+        ("replay/actions_reducescatter.txt", 4, 0, 0, 4),
+        ("replay/actions_waitall.txt", 3, 3, 8_000, 0),
+        ("replay/actions_with_isend.txt", 3, 3, 3_000_000, 0),
+        ("replay_multiple/description_file", 32, 0, 0, 1248),
+    ] {
+        let info = replays(folder.path(), file, "speed = 1e9");
+        assert_eq!((&info["format"], &info["ranks"]), (&"simgrid-ti".into(), &ranks.into()), "{file}");
+        assert_eq!(
+            (&info["messages"]["count"], &info["messages"]["bytes"]),
+            (&messages.into(), &bytes.into())
+        );
+        assert_eq!(info["matching"], "exact", "{file}");
+        let calls: u64 = info["collectives"]
+            .as_object()
+            .expect("an object")
+            .values()
+            .map(|c| c["count"].as_u64().unwrap_or(0))
+            .sum();
+        assert_eq!(calls, collectives, "{file}");
+    }
+}
