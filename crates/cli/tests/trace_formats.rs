@@ -62,6 +62,12 @@ fn replays(folder: &Path, file: &str, more: &str) -> Json {
     info
 }
 
+/// Calls of collectives.
+fn calls(info: &Json) -> u64 {
+    let all = info["collectives"].as_object().expect("an object");
+    all.values().map(|c| c["count"].as_u64().unwrap_or(0)).sum()
+}
+
 #[test]
 fn traces_of_simgrid_replay() {
     let Some(folder) = unpacked("simgrid-ti-replay.tar.gz") else { return };
@@ -79,7 +85,7 @@ fn traces_of_simgrid_replay() {
         ("replay/actions_reducescatter.txt", 4, 0, 0, 4),
         ("replay/actions_waitall.txt", 3, 3, 8_000, 0),
         ("replay/actions_with_isend.txt", 3, 3, 3_000_000, 0),
-        ("replay_multiple/description_file", 32, 0, 0, 1248),
+        ("replay_multiple/smpi_replay.txt", 32, 0, 0, 1248),
     ] {
         let info = replays(folder.path(), file, "speed = 1e9");
         assert_eq!((&info["format"], &info["ranks"]), (&"simgrid-ti".into(), &ranks.into()), "{file}");
@@ -88,12 +94,33 @@ fn traces_of_simgrid_replay() {
             (&messages.into(), &bytes.into())
         );
         assert_eq!(info["matching"], "exact", "{file}");
-        let calls: u64 = info["collectives"]
-            .as_object()
-            .expect("an object")
-            .values()
-            .map(|c| c["count"].as_u64().unwrap_or(0))
-            .sum();
-        assert_eq!(calls, collectives, "{file}");
+        assert_eq!(calls(&info), collectives, "{file}");
+    }
+}
+
+#[test]
+fn traces_of_liballprof_replay() {
+    let Some(folder) = unpacked("atlahs-liballprof-sweep3d-2x2.tar.gz") else { return };
+    let sweep = "liballprof-samples/sweep3d-2x2/pmpi-trace-rank-1.txt";
+    // What schedgen made of the same trace has 6,052 sends: 5,760 are the program's, the rest those of its collectives.
+    for (file, messages, collectives) in
+        [(sweep, 5760, 16 + 12 + 128), ("liballprof-samples/bcast/trace_bcast-0.dat", 0, 20)]
+    {
+        let info = replays(folder.path(), file, "");
+        assert_eq!((&info["format"], &info["ranks"]), (&"liballprof".into(), &4.into()), "{file}");
+        assert_eq!(info["messages"]["count"], messages);
+        assert_eq!(info["matching"], "exact", "{file}");
+        assert_eq!(calls(&info), collectives, "{file}");
+    }
+}
+
+#[test]
+fn traces_of_dumpi_replay() {
+    let Some(folder) = unpacked("sst-dumpi-testtraces.tar.gz") else { return };
+    for file in ["traces/testtrace.meta", "traces/testtrace-0002.bin"] {
+        let info = replays(folder.path(), file, "");
+        assert_eq!((&info["format"], &info["ranks"]), (&"dumpi".into(), &4.into()), "{file}");
+        assert_eq!((&info["messages"]["count"], &info["messages"]["bytes"]), (&4.into(), &16.into()));
+        assert_eq!((&info["matching"], calls(&info)), (&"exact".into(), 8));
     }
 }

@@ -29,11 +29,16 @@ pub enum Format {
     Otf2,
     /// A time-independent trace of SimGrid ([`traces`]).
     Ti,
+    /// A trace of liballprof ([`traces`]).
+    Allprof,
+    /// A trace of SST's DUMPI, named by its description (`.meta`) or the file of a rank ([`traces`]).
+    Dumpi,
 }
 
 impl Format {
     /// Every format, in the order in which messages list their names.
-    pub const ALL: [Self; 5] = [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2, Self::Ti];
+    pub const ALL: [Self; 7] =
+        [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2, Self::Ti, Self::Allprof, Self::Dumpi];
 
     /// Its name, also on the command line.
     #[must_use]
@@ -44,12 +49,14 @@ impl Format {
             Self::Ranks => "ranks",
             Self::Otf2 => "otf2",
             Self::Ti => "simgrid-ti",
+            Self::Allprof => "liballprof",
+            Self::Dumpi => "dumpi",
         }
     }
 
     /// True if a trace of this format may be a list of files, one for each rank.
     fn is_listed(self) -> bool {
-        self == Self::Ti
+        matches!(self, Self::Ti | Self::Allprof | Self::Dumpi)
     }
 
     /// The format of a file, and the files that it lists.
@@ -138,6 +145,8 @@ impl Content {
             Format::Ranks => Self::Script(Arc::new(ranks::read(input)?)),
             Format::Otf2 => Self::Script(archive::read(input)?),
             Format::Ti => Self::Script(traces::ti::read(input, listed, scale)?),
+            Format::Allprof => Self::Script(traces::allprof::read(input, listed)?),
+            Format::Dumpi => Self::Script(traces::dumpi::read(input, listed)?),
         };
         Ok((format, content))
     }

@@ -1,7 +1,28 @@
 //! Calls as all traces have them.
 
-use crate::program::mpi::{Call, Collective, CollectiveKind, Comm, CommRank, Request};
+use crate::program::mpi::{Call, Collective, CollectiveKind, Comm, CommRank, Request, WORLD};
 use std::sync::Arc;
+
+/// What the name of a communicator stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A communicator, as the script counts.
+    Made(Comm),
+    /// One with the caller alone.
+    Alone,
+    /// One whose making was not seen.
+    Unknown,
+}
+
+impl Found {
+    /// The number that a script gives it; transfers of a rank with itself are on the one of all ranks.
+    pub(super) fn number(self) -> Comm {
+        match self {
+            Self::Made(number) => number,
+            Self::Alone | Self::Unknown => WORLD,
+        }
+    }
+}
 
 /// A collective call, as far as most have the same parts.
 #[derive(Clone, Debug)]

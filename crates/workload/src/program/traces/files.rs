@@ -53,6 +53,27 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     unpack(Box::new(BufReader::with_capacity(PIECE, Pieces { path: path.to_owned(), at: 0 })))
 }
 
+/// Reads a file from some byte on, counted unpacked.
+///
+/// # Errors
+/// If it is missing or unreadable.
+pub(super) fn open_at(path: &Path, at: u64) -> io::Result<Box<dyn BufRead + Send>> {
+    if !is_packed(path)? {
+        return Ok(Box::new(BufReader::with_capacity(PIECE, Pieces { path: path.to_owned(), at })));
+    }
+    let mut reader = open(path)?;
+    io::copy(&mut reader.by_ref().take(at), &mut io::sink())?;
+    Ok(reader)
+}
+
+/// True if a file is packed.
+///
+/// # Errors
+/// If it is missing or unreadable.
+pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
+    Input::file(path).plain().map(|file| file.is_none())
+}
+
 /// The names in a list of files.
 pub(in crate::program) struct Listed {
     /// The files that they stand for.

@@ -6,10 +6,13 @@
 //! These readers yield MPI's calls ([`super::mpi::Script`]) and are called by [`super::file`], so they stand here and not in a crate of their own:
 //! above this one they could not be among its formats, and below it they would not know what a call is.
 
+pub(super) mod allprof;
 mod calls;
+pub(super) mod dumpi;
 mod files;
 mod notes;
 mod requests;
+mod siblings;
 pub(super) mod ti;
 mod words;
 
@@ -20,5 +23,11 @@ use super::file::Format;
 
 /// The format of a trace that begins with these bytes.
 pub(super) fn format(head: &[u8]) -> Option<Format> {
-    ti::begins(head).then_some(Format::Ti)
+    if ti::begins(head) {
+        return Some(Format::Ti);
+    }
+    if dumpi::begins(head) {
+        return Some(Format::Dumpi);
+    }
+    allprof::begins(head).then_some(Format::Allprof)
 }

@@ -7,21 +7,56 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug)]
 pub(super) struct Requests<K> {
     open: BTreeMap<K, VecDeque<Request>>,
+    /// Persistent ones.
+    kept: BTreeMap<K, Request>,
     free: Vec<Request>,
     made: Request,
 }
 
 impl<K: Ord> Requests<K> {
     pub(super) fn new() -> Self {
-        Self { open: BTreeMap::new(), free: Vec::new(), made: 0 }
+        Self { open: BTreeMap::new(), kept: BTreeMap::new(), free: Vec::new(), made: 0 }
+    }
+
+    fn number(&mut self) -> Request {
+        self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        })
+    }
+
+    /// Begins a persistent request.
+    pub(super) fn keep(&mut self, name: K) -> Request {
+        let number = self.number();
+        self.kept.insert(name, number);
+        number
+    }
+
+    /// The persistent request of this name.
+    pub(super) fn kept(&self, name: &K) -> Option<Request> {
+        self.kept.get(name).copied()
+    }
+
+    /// Ends a persistent request for good.
+    pub(super) fn release(&mut self, name: &K) -> Option<Request> {
+        let number = self.kept.remove(name)?;
+        self.free.push(number);
+        Some(number)
+    }
+
+    /// The oldest request of this name, or the persistent one.
+    pub(super) fn look(&self, name: &K) -> Option<Request> {
+        self.open.get(name).and_then(|list| list.front().copied()).or_else(|| self.kept(name))
+    }
+
+    /// True if there is nothing to wait for.
+    pub(super) fn none_is_open(&self) -> bool {
+        self.open.is_empty() && self.kept.is_empty()
     }
 
     /// Begins a request.
     pub(super) fn open(&mut self, name: K) -> Request {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.made += 1;
-            self.made - 1
-        });
+        let number = self.number();
         self.open.entry(name).or_default().push_back(number);
         number
     }
@@ -63,6 +98,23 @@ impl<K: Ord> Requests<K> {
     }
 }
 
+impl Requests<u64> {
+    /// The names among so many handles in a row from an address on. A handle has 8 bytes, or 4 in Fortran and with MPICH: whichever names more.
+    pub(super) fn at_addresses(&self, first: u64, count: u64) -> Vec<u64> {
+        let named = |bytes: u64| {
+            let end = first.saturating_add(count.saturating_mul(bytes));
+            let open = self.open.range(first..end).map(|(&name, _)| name);
+            let mut names: Vec<u64> =
+                open.chain(self.kept.range(first..end).map(|(&name, _)| name)).collect();
+            names.retain(|name| (name - first).is_multiple_of(bytes));
+            names.sort_unstable();
+            names
+        };
+        let (eight, four) = (named(8), named(4));
+        if four.len() > eight.len() { four } else { eight }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +130,21 @@ mod tests {
         let mut all = requests.close_all();
         all.sort_unstable();
         assert_eq!((all, requests.close(&"b")), (vec![1, 2], None));
+    }
+
+    #[test]
+    fn handles_in_a_row_have_8_or_4_bytes() {
+        let mut requests = Requests::new();
+        let (eight, kept) = (requests.open(800), requests.keep(808));
+        requests.open(816);
+        assert_eq!(requests.at_addresses(800, 2), [800, 808]);
+        assert_eq!((requests.look(&800), requests.look(&808)), (Some(eight), Some(kept)));
+        [400, 404, 408].iter().for_each(|&name| _ = requests.open(name));
+        assert_eq!(requests.at_addresses(400, 3), [400, 404, 408]);
+        assert_eq!(requests.at_addresses(900, u64::MAX), [0; 0]);
+        assert_eq!(
+            (requests.release(&808), requests.kept(&808), requests.none_is_open()),
+            (Some(kept), None, false)
+        );
     }
 }
