@@ -5,7 +5,7 @@ use crate::{
     together::share_notes, watcher::Watcher,
 };
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
-use results::summary::Verdict;
+use results::summary::{State, Verdict};
 use workload::program::Remark;
 
 /// Simulates; the summary gets its resolved experiment.
@@ -64,6 +64,9 @@ fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
     for job in jobs {
         for Remark { flag, text } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
             verdict.flag(flag);
+            // What was not simulated is missing in every number.
+            let missing = if flag == Remark::DROPPED { State::Incomplete } else { State::Ok };
+            verdict.state = verdict.state.max(missing);
             verdict.detail.push(format!("job `{}`: {text}", job.name));
         }
     }

@@ -528,7 +528,7 @@ pub struct ConvertArgs {
 /// A file of rank programs.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// GOAL text or binary, MPI calls as text, a trace of SimGrid, packed by gzip or zstd or not; or an OTF2 archive (its traces.otf2)
+    /// GOAL text or binary, MPI calls as text, a trace (OTF2, SimGrid, liballprof, DUMPI, Chakra); packed by gzip or zstd or not
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Time of one unit of GOAL's computations

@@ -3,7 +3,11 @@
 use super::{
     Damage, Program, archive, goal,
     input::{Input, KEY},
-    lower::{self, lower},
+    lower::{
+        self,
+        graph::{Graph, lower_graph},
+        lower,
+    },
     mpi::Script,
     ranks,
     traces::{self, Listed, Scale},
@@ -33,12 +37,25 @@ pub enum Format {
     Allprof,
     /// A trace of SST's DUMPI, named by its description (`.meta`) or the file of a rank ([`traces`]).
     Dumpi,
+    /// A trace of Chakra in its JSON form ([`traces`]).
+    ChakraJson,
+    /// A trace of Chakra as messages of Protocol Buffers ([`traces`]).
+    Chakra,
 }
 
 impl Format {
     /// Every format, in the order in which messages list their names.
-    pub const ALL: [Self; 7] =
-        [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2, Self::Ti, Self::Allprof, Self::Dumpi];
+    pub const ALL: [Self; 9] = [
+        Self::Goal,
+        Self::GoalBinary,
+        Self::Ranks,
+        Self::Otf2,
+        Self::Ti,
+        Self::Allprof,
+        Self::Dumpi,
+        Self::ChakraJson,
+        Self::Chakra,
+    ];
 
     /// Its name, also on the command line.
     #[must_use]
@@ -51,12 +68,14 @@ impl Format {
             Self::Ti => "simgrid-ti",
             Self::Allprof => "liballprof",
             Self::Dumpi => "dumpi",
+            Self::ChakraJson => "chakra-json",
+            Self::Chakra => "chakra",
         }
     }
 
     /// True if a trace of this format may be a list of files, one for each rank.
     fn is_listed(self) -> bool {
-        matches!(self, Self::Ti | Self::Allprof | Self::Dumpi)
+        matches!(self, Self::Ti | Self::Allprof | Self::Dumpi | Self::ChakraJson | Self::Chakra)
     }
 
     /// The format of a file, and the files that it lists.
@@ -130,6 +149,8 @@ pub enum Content {
     Program(Arc<dyn Program>),
     /// MPI calls of each rank, which become operations as a job's options say ([`Content::program`]).
     Script(Arc<dyn Script>),
+    /// Work of each rank as a graph, whose collectives become operations in the same manner.
+    Graph(Arc<dyn Graph>),
 }
 
 impl Content {
@@ -147,6 +168,12 @@ impl Content {
             Format::Ti => Self::Script(traces::ti::read(input, listed, scale)?),
             Format::Allprof => Self::Script(traces::allprof::read(input, listed)?),
             Format::Dumpi => Self::Script(traces::dumpi::read(input, listed)?),
+            Format::ChakraJson => {
+                Self::Graph(traces::chakra::read(input, listed, traces::chakra::Form::Json, scale)?)
+            }
+            Format::Chakra => {
+                Self::Graph(traces::chakra::read(input, listed, traces::chakra::Form::Messages, scale)?)
+            }
         };
         Ok((format, content))
     }
@@ -159,6 +186,7 @@ impl Content {
         match self {
             Self::Program(program) => Ok(program),
             Self::Script(script) => lower(script, options).map_err(|Damage(m)| vec![input.problem(m)]),
+            Self::Graph(graph) => Ok(lower_graph(graph, options)),
         }
     }
 
@@ -168,6 +196,17 @@ impl Content {
         match self {
             Self::Program(program) => program.ranks(),
             Self::Script(script) => script.ranks(),
+            Self::Graph(graph) => graph.ranks(),
+        }
+    }
+
+    /// What the file holds that becomes no operation, in words, as far as it was read.
+    #[must_use]
+    pub fn dropped(&self) -> Vec<String> {
+        match self {
+            Self::Program(_) => Vec::new(),
+            Self::Script(script) => script.dropped(),
+            Self::Graph(graph) => graph.dropped(),
         }
     }
 }
@@ -178,11 +217,11 @@ pub const LIBRARY: &str = "openmpi";
 /// The workload of a file.
 pub const ABOUT: About = About {
     name: "trace",
-    summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or a trace (OTF2, SimGrid)",
+    summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or a trace (OTF2, SimGrid, liballprof, DUMPI, Chakra)",
     doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip or zstd are \
         read as they are. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. \
-        SimGrid's time-independent traces count floating-point operations: `speed` says how many a rank does in a second. They are one file, or a list \
-        of files, one for each rank. The collectives of MPI calls become the \
+        SimGrid's time-independent traces count floating-point operations: `speed` says how many a rank does in a second. Other traces have a file for each \
+        rank: name one of them, or a list of all. The collectives of MPI calls become the \
         messages that an MPI library would send; `library` chooses which. The job has as many ranks as the \
         file; if `ranks` is given it must be that number. `netloom trace info FILE` shows what a file holds.",
     source: "Hoefler, Siebert, Lumsdaine 2009 (GOAL); binaries as LogGOPSim reads them",

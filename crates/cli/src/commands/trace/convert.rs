@@ -85,7 +85,7 @@ fn write(
                 })
             });
         }
-        (Content::Program(_), Format::Ranks) => {
+        (Content::Program(_) | Content::Graph(_), Format::Ranks) => {
             let message = "a graph of operations cannot be written as MPI calls";
             let help = "its dependencies may be ones that no order of calls has";
             return Err(Error::new(ErrorKind::Usage, message).with_help(help));

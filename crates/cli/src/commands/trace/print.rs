@@ -14,7 +14,11 @@ use netloom::{Error, ErrorKind};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
-    ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
+    ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program,
+    file::Content,
+    lower::{Options, graph::lower_graph},
+    mpi::Script,
+    ranks,
 };
 
 /// Prints the operations of ranks whose numbers lie in a window.
@@ -36,6 +40,9 @@ pub(super) fn print(
         let shown = match &content {
             Content::Program(program) => operations(&**program, rank, window),
             Content::Script(script) => calls(&**script, rank, window),
+            Content::Graph(graph) => {
+                operations(&*lower_graph(graph.clone(), Options::default()), rank, window)
+            }
         }
         .map_err(damaged)?;
         match format {

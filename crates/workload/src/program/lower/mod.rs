@@ -30,6 +30,7 @@ mod agreement;
 mod chain;
 mod comms;
 mod cursor;
+pub mod graph;
 mod handles;
 mod mismatch;
 mod shared;

@@ -109,7 +109,7 @@ impl Script for Allprof {
             at: 0,
             resumed: None,
             requests: Requests::new(),
-            comms: Comms::new(rank, self.ranks.len()),
+            comms: Comms::new(self.ranks.len()),
         };
         Box::new(Reader { lines: RankLines::new(&self.ranks, rank), maker })
     }

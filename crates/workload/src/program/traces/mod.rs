@@ -8,6 +8,7 @@
 
 pub(super) mod allprof;
 mod calls;
+pub(super) mod chakra;
 pub(super) mod dumpi;
 mod files;
 mod notes;
@@ -25,6 +26,9 @@ use super::file::Format;
 pub(super) fn format(head: &[u8]) -> Option<Format> {
     if ti::begins(head) {
         return Some(Format::Ti);
+    }
+    if let Some(form) = chakra::form(head) {
+        return Some(if form == chakra::Form::Json { Format::ChakraJson } else { Format::Chakra });
     }
     if dumpi::begins(head) {
         return Some(Format::Dumpi);

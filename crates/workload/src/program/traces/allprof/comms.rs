@@ -4,7 +4,6 @@ use crate::program::{
     mpi::{Comm, WORLD},
     traces::calls::Found,
 };
-use base::index::RankId;
 use std::collections::BTreeMap;
 
 /// A communicator as a call names it.
@@ -27,7 +26,6 @@ impl Handle {
 /// The communicators of a rank.
 #[derive(Debug)]
 pub(super) struct Comms {
-    rank: RankId,
     ranks: u32,
     known: BTreeMap<u64, (Found, u32)>,
     /// Made, but not met yet; with their size where that is known.
@@ -38,9 +36,9 @@ pub(super) struct Comms {
 }
 
 impl Comms {
-    pub(super) fn new(rank: RankId, ranks: u32) -> Self {
+    pub(super) fn new(ranks: u32) -> Self {
         let sizes = BTreeMap::from([(WORLD, ranks)]);
-        Self { rank, ranks, known: BTreeMap::new(), unmet: Vec::new(), sizes, made: 0 }
+        Self { ranks, known: BTreeMap::new(), unmet: Vec::new(), sizes, made: 0 }
     }
 
     /// A communicator is made; the caller is in it or not.
@@ -68,7 +66,8 @@ impl Comms {
         {
             return (found, false);
         }
-        let all = handle.size == self.ranks && handle.rank == self.rank.number();
+        // A rank may have another number in it than its file: some tracers number files otherwise.
+        let all = handle.size == self.ranks;
         // The one of all ranks is met first, and a second time by the handle of another language.
         let world = all && !self.known.values().any(|&(found, _)| found == Found::Made(WORLD));
         let fits = |&(_, size): &(Comm, Option<u32>)| size.is_none_or(|size| size == handle.size);

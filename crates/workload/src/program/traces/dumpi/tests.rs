@@ -287,12 +287,12 @@ fn communicators_come_from_splits_groups_and_grids() {
     assert_eq!(
         folder.calls().unwrap(),
         [
-            "split world color 0 as c1",
+            "split world color 0 key 0 as c1",
             "dup c1 as c2",
             "create world group [3, 0] as c3",
             "create world group [3, 0 to 2] as c4",
             "create world group [0 to 3] as c5",
-            "split c5 color 0 as c6",
+            "split c5 color 0 key 0 as c6",
             "sendrecv 4 B to 1 comm c6 recv 4 B from 1 comm c6",
             "free_comm c6"
         ]
