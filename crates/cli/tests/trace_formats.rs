@@ -143,11 +143,11 @@ fn traces_of_chakra_replay() {
     assert_eq!((&info["operations"]["calc"], &info["matching"]), (&3664.into(), &"exact".into()));
     let dropped = info["not_used"][0].as_str().expect("a line");
     assert!(dropped.starts_with("7 communication nodes do not say what they move"), "{info}");
-    let all = runs(folder.path(), &path, "");
-    for (model, summary) in MODELS.iter().zip(&all) {
+    for (model, summary) in MODELS.iter().zip(runs(folder.path(), &path, "")) {
         assert_eq!(summary["verdict"]["state"], "incomplete", "{model}");
         assert!(summary["verdict"].to_string().contains("input-dropped"), "{summary}");
-        // Nothing is sent, so all models agree.
-        assert_eq!(summary["jobs"][0]["makespan_ps"], all[0]["jobs"][0]["makespan_ps"], "{model}");
+        // Times that were recorded are kept: three processors share them.
+        let least = info["compute_ps"]["max"].as_u64().map(|ps| ps / 3);
+        assert!(summary["jobs"][0]["makespan_ps"].as_u64() >= least, "{model}: {summary}");
     }
 }

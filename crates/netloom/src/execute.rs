@@ -62,11 +62,10 @@ pub fn execute_saved(
 /// What the sources of programs turned out to be, which no model knows.
 fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
     for job in jobs {
-        for Remark { flag, text } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
+        for Remark { flag, text, missing } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
             verdict.flag(flag);
-            // What was not simulated is missing in every number.
-            let missing = if flag == Remark::DROPPED { State::Incomplete } else { State::Ok };
-            verdict.state = verdict.state.max(missing);
+            // Messages that were not simulated are missing in every number.
+            verdict.state = verdict.state.max(if missing { State::Incomplete } else { State::Ok });
             verdict.detail.push(format!("job `{}`: {text}", job.name));
         }
     }

@@ -10,7 +10,7 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
     (
         "input-dropped",
-        "records of a file were read and not simulated; the run is incomplete and `detail` counts them",
+        "records of a file were read and not simulated; `detail` counts them, and if they moved messages the run is incomplete",
     ),
     ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
     ("no-failure", "links were to fail after the end of the run"),

@@ -203,11 +203,12 @@ impl Content {
     /// What the file holds that becomes no operation, in words, as far as it was read.
     #[must_use]
     pub fn dropped(&self) -> Vec<String> {
-        match self {
+        let dropped = match self {
             Self::Program(_) => Vec::new(),
             Self::Script(script) => script.dropped(),
             Self::Graph(graph) => graph.dropped(),
-        }
+        };
+        dropped.into_iter().map(|dropped| dropped.text).collect()
     }
 }
 

@@ -248,6 +248,15 @@ pub enum Call {
     CommFree(Comm),
 }
 
+/// Something in a source that has become no call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// What and how often, for people.
+    pub text: String,
+    /// It sent or received: messages are missing.
+    pub messages: bool,
+}
+
 /// Messages of one size that a rank sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
@@ -295,8 +304,8 @@ pub trait Script: Send + Sync {
     /// Adds what [`Script::noted`] gave, here or elsewhere.
     fn note(&self, _noted: &[u64]) {}
 
-    /// What of the source was met while it was read and has become no call, in words.
-    fn dropped(&self) -> Vec<String> {
+    /// What of the source was met while it was read and has become no call.
+    fn dropped(&self) -> Vec<Dropped> {
         Vec::new()
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::program::{
     After, Batch, Cursor, Damage, Kind, Op, Program, Remark,
     collective::Task,
-    mpi::{Collective, CollectiveKind, CommRank},
+    mpi::{Collective, CollectiveKind, CommRank, Dropped},
 };
 use base::{index::RankId, time::Ps};
 use std::sync::Arc;
@@ -73,8 +73,8 @@ pub trait Graph: Send + Sync {
     /// For people: what [`Piece::origin`] of a rank stands for.
     fn describe(&self, rank: RankId, origin: u32) -> String;
 
-    /// What of the source has become no work, in words; known once the ranks were opened.
-    fn dropped(&self) -> Vec<String>;
+    /// What of the source has become no work; known once the ranks were opened.
+    fn dropped(&self) -> Vec<Dropped>;
 
     /// What [`Self::dropped`] is said from, for a process that opened other ranks.
     fn noted(&self) -> Vec<u64>;
@@ -126,8 +126,7 @@ impl Program for Lowered {
     }
 
     fn remarks(&self) -> Vec<Remark> {
-        let remark = |text| Remark { flag: Remark::DROPPED, text };
-        self.graph.dropped().into_iter().map(remark).collect()
+        self.graph.dropped().into_iter().map(Remark::dropped).collect()
     }
 
     fn noted(&self) -> Vec<u64> {

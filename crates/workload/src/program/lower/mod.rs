@@ -109,7 +109,7 @@ impl Program for Lowered {
     fn remarks(&self) -> Vec<Remark> {
         let dropped = self.shared.script.dropped().into_iter();
         let mismatch = mismatch::found(&self.shared);
-        let remark = |flag| move |text| Remark { flag, text };
-        dropped.map(remark(Remark::DROPPED)).chain(mismatch.map(remark(Remark::MISMATCH))).collect()
+        let differ = |text| Remark { flag: Remark::MISMATCH, text, missing: false };
+        dropped.map(Remark::dropped).chain(mismatch.map(differ)).collect()
     }
 }

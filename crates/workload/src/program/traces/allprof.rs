@@ -16,7 +16,9 @@ use super::{
 use crate::program::{
     ANY_TAG, Damage,
     input::Input,
-    mpi::{ANY_PEER, Call, Calls, CollectiveKind, CommRank, Envelope, Mode, PROC_NULL, Request, Script},
+    mpi::{
+        ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Request, Script,
+    },
 };
 use base::{index::RankId, param::Built, time::Ps};
 use comms::{Comms, Handle};
@@ -130,8 +132,8 @@ impl Script for Allprof {
         self.notes.add(noted);
     }
 
-    fn dropped(&self) -> Vec<String> {
-        let line = |(kind, n): (u64, u64)| match kind {
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |kind: u64, n: u64| match kind {
             UNOPENED => format!(
                 "{n} waits name handles of requests that are not open, while others are: handles that were copied cannot be followed"
             ),
@@ -141,7 +143,9 @@ impl Script for Allprof {
             FOREIGN => format!("{n} calls on communicators whose making is not replayed are left out"),
             _ => format!("{n} calls of {} are left out", UNUSED.get(kind as usize).unwrap_or(&"MPI")),
         };
-        self.notes.totals().into_iter().map(line).collect()
+        let dropped =
+            |(kind, n)| Dropped { text: text(kind, n), messages: !matches!(kind, UNOPENED | GUESSED) };
+        self.notes.totals().into_iter().map(dropped).collect()
     }
 }
 

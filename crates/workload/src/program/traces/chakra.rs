@@ -20,6 +20,7 @@ use crate::program::{
     Damage,
     input::Input,
     lower::graph::{Graph, Group, Piece, Work},
+    mpi::Dropped,
 };
 use base::{index::RankId, param::Built};
 use node::Node;
@@ -151,8 +152,8 @@ impl Graph for Chakra {
         format!("{}, node {origin}", self.paths[rank.index()].display())
     }
 
-    fn dropped(&self) -> Vec<String> {
-        let line = |(kind, n): (u64, u64)| match kind {
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |kind: u64, n: u64| match kind {
             SIZELESS => format!(
                 "{n} communication nodes do not say what they move: they take their recorded time, without messages"
             ),
@@ -163,7 +164,9 @@ impl Graph for Chakra {
             ),
             _ => format!("{n} nodes are of a type that is not known, and take their recorded time"),
         };
-        self.notes.totals().into_iter().map(line).collect()
+        let dropped =
+            |(kind, n)| Dropped { text: text(kind, n), messages: !matches!(kind, TIMELESS | MISSING) };
+        self.notes.totals().into_iter().map(dropped).collect()
     }
 
     fn noted(&self) -> Vec<u64> {

@@ -15,7 +15,7 @@ use super::{
 use crate::program::{
     Damage,
     input::{Input, Lines},
-    mpi::{Call, Calls, Script},
+    mpi::{Call, Calls, Dropped, Script},
 };
 use base::{index::RankId, param::Built};
 use comms::Comms;
@@ -192,8 +192,8 @@ impl Script for Dumpi {
         self.notes.add(noted);
     }
 
-    fn dropped(&self) -> Vec<String> {
-        let line = |(kind, n): (u64, u64)| match kind {
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |kind: u64, n: u64| match kind {
             UNOPENED => format!("{n} requests that calls wait for are not open there"),
             FOREIGN => format!("{n} calls on communicators whose making is not replayed are left out"),
             THREADS => {
@@ -203,7 +203,9 @@ impl Script for Dumpi {
             }
             _ => format!("{n} calls of MPI_{} are left out", UNUSED.get(kind as usize).unwrap_or(&"")),
         };
-        self.notes.totals().into_iter().map(line).collect()
+        let dropped =
+            |(kind, n)| Dropped { text: text(kind, n), messages: !matches!(kind, UNOPENED | THREADS) };
+        self.notes.totals().into_iter().map(dropped).collect()
     }
 }
 

@@ -20,7 +20,9 @@ use super::{
 use crate::program::{
     ANY_TAG, Damage,
     input::Input,
-    mpi::{ANY_PEER, Call, Calls, CollectiveKind, CommRank, Envelope, Mode, PROC_NULL, Script, WORLD},
+    mpi::{
+        ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Script, WORLD,
+    },
 };
 use base::{index::RankId, param::Built};
 use std::{
@@ -190,15 +192,16 @@ impl Script for Ti {
         self.notes.add(noted);
     }
 
-    fn dropped(&self) -> Vec<String> {
-        let line = |(kind, n): (u64, u64)| match kind {
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |kind: u64, n: u64| match kind {
             SPLIT => format!(
                 "{n} calls that split communicators have no effect: a time-independent trace does not say on which one a call is, so all are done \
                  by all ranks"
             ),
             _ => format!("{n} waits name a request that is not open and are passed over"),
         };
-        self.notes.totals().into_iter().map(line).collect()
+        let dropped = |(kind, n)| Dropped { text: text(kind, n), messages: kind == SPLIT };
+        self.notes.totals().into_iter().map(dropped).collect()
     }
 }
 

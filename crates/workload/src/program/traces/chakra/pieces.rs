@@ -74,7 +74,7 @@ impl Making<'_> {
         match (node.kind, &node.comm) {
             (METADATA, _) => (Work::Nothing, HOST),
             _ if node.host => (self.compute(node, time), HOST),
-            (SEND | RECV | COLLECTIVE, Some(comm)) => match self.transfer(node.kind, comm, number) {
+            (SEND | RECV | COLLECTIVE, Some(comm)) => match self.transfer(node.kind, comm, (number, time)) {
                 Ok(work) => (work, NETWORK),
                 Err(kind) => {
                     self.note(kind);
@@ -99,7 +99,7 @@ impl Making<'_> {
     }
 
     /// Messages of a node, or why there are none.
-    fn transfer(&self, kind: u64, comm: &Comm, number: u32) -> Result<Work, u64> {
+    fn transfer(&self, kind: u64, comm: &Comm, (number, time): (u32, Ps)) -> Result<Work, u64> {
         let sent = |peer: Option<u32>| {
             let (peer, bytes) = peer.zip(comm.bytes).ok_or(SIZELESS)?;
             if peer >= self.ranks { Err(ABSENT) } else { Ok((RankId::new(peer), comm.tag % ANY_TAG, bytes)) }
@@ -112,6 +112,13 @@ impl Making<'_> {
         }
         let group = self.groups.get(comm.group.as_deref().unwrap_or("")).ok_or(ABSENT)?;
         let size = group.members.len() as u64;
+        // What a rank does with itself takes what it took; if no other has a file, the others are missing.
+        if size == 1 && self.ranks > 1 {
+            return Ok(Work::Compute(time));
+        }
+        if size == 1 && comm.bytes.is_some() {
+            return Err(ABSENT);
+        }
         if group.members.iter().any(|rank| rank.number() >= self.ranks) || !group.members.contains(&self.rank)
         {
             return Err(ABSENT);

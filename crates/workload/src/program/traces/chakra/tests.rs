@@ -197,7 +197,9 @@ fn damage_is_refused() {
     assert!(refused(&circle).contains("waits for itself"));
     assert!(refused(&[node(1, 4, "", ""), node(1, 4, "", "")].join(",")).contains("there are two nodes 1"));
     let root = node(1, 7, "", "\"comm_type\": 5, \"comm_size\": 5, \"root\": 3,");
-    assert!(refused(&root).contains("root 3 is not among the 1 ranks"));
+    let folder = Folder::json(&[&root, &root]);
+    let error = operations(&*folder.program(), 0).unwrap_err();
+    assert!(error.contains("t.0.json, node 1: rank 0: root 3 is not among the 2 ranks"), "{error}");
 }
 
 /// A field of a number, and one of bytes.
@@ -255,7 +257,7 @@ fn messages_hold_the_same() {
     assert_eq!(rows[0], (1, 0, Kind::Calc, 200_000_000));
     assert_eq!(rows[1], (130, 1, Kind::Calc, 2_000_000));
     assert_eq!((rows[2].0, rows[2].1, rows.last().unwrap().2), (300, 2, Kind::Join));
-    assert!(rows.iter().any(|row| *row == (300, 2, Kind::Send, 2048)), "{rows:?}");
+    assert!(rows.contains(&(300, 2, Kind::Send, 2048)), "{rows:?}");
     assert_eq!(Census::of(&Content::Program(program)).unwrap().matching, Matching::Exact);
 }
 

@@ -17,7 +17,7 @@ fn calls(text: &str, rank: u32) -> Result<(Vec<String>, Vec<String>), String> {
         ranks::call(&mut line, &call);
         all.push(line);
     }
-    Ok((all, script.dropped()))
+    Ok((all, script.dropped().into_iter().map(|d| d.text).collect()))
 }
 
 fn of_one(lines: &[&str]) -> Vec<String> {
