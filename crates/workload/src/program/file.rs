@@ -120,7 +120,13 @@ impl Format {
         match first_word(head) {
             Some(b"num_ranks" | b"rank") => Some(Self::Goal),
             Some(b"ranks" | b"all") => Some(Self::Ranks),
-            _ => traces::format(head),
+            _ if traces::ti::begins(head) => Some(Self::Ti),
+            _ if traces::dumpi::begins(head) => Some(Self::Dumpi),
+            _ if traces::allprof::begins(head) => Some(Self::Allprof),
+            _ => traces::chakra::form(head).map(|form| match form {
+                traces::chakra::Form::Json => Self::ChakraJson,
+                traces::chakra::Form::Messages => Self::Chakra,
+            }),
         }
     }
 }

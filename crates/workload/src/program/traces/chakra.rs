@@ -19,10 +19,11 @@ use super::{
 use crate::program::{
     Damage,
     input::Input,
-    lower::graph::{Graph, Group, Piece, Work},
+    lower::graph::{Graph, Group, Piece},
     mpi::Dropped,
 };
 use base::{index::RankId, param::Built};
+use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS};
 use node::Node;
 use pieces::Making;
 use std::{
@@ -32,18 +33,12 @@ use std::{
 };
 
 mod json;
+mod kinds;
 mod message;
 mod node;
 mod pieces;
 #[cfg(test)]
 mod tests;
-
-/// Kinds of [`Notes`].
-const SIZELESS: u64 = 0;
-const TIMELESS: u64 = 1;
-const MISSING: u64 = 2;
-const ABSENT: u64 = 3;
-const UNKNOWN: u64 = 4;
 
 /// The two forms of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +172,3 @@ impl Graph for Chakra {
         self.notes.add(noted);
     }
 }
-
-/// What a node becomes: its work, and the processor that does it.
-type Made = (Work, u8);

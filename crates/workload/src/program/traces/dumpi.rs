@@ -20,6 +20,7 @@ use crate::program::{
 use base::{index::RankId, param::Built};
 use comms::Comms;
 use file::{Index, MAGIC};
+use kinds::{FOREIGN, THREADS, UNOPENED, UNUSED};
 use maker::Maker;
 use record::Records;
 use signatures::Signatures;
@@ -31,43 +32,12 @@ use std::{
 
 mod comms;
 mod file;
+mod kinds;
 mod maker;
 mod record;
 mod signatures;
 #[cfg(test)]
 mod tests;
-
-/// Calls that communicate and are not replayed; places in this list are kinds of [`Notes`].
-const UNUSED: [&str; 25] = [
-    "Intercomm_create",
-    "Intercomm_merge",
-    "Comm_accept",
-    "Comm_connect",
-    "Comm_join",
-    "Comm_spawn",
-    "Comm_spawn_multiple",
-    "Comm_get_parent",
-    "Accumulate",
-    "Get",
-    "Put",
-    "Win_create",
-    "Win_fence",
-    "Win_start",
-    "Win_post",
-    "Win_complete",
-    "Win_wait",
-    "Win_test",
-    "Win_lock",
-    "Win_unlock",
-    "Win_free",
-    "Cancel",
-    "Grequest_start",
-    "Grequest_complete",
-    "Request_get_status",
-];
-const UNOPENED: u64 = 100;
-const FOREIGN: u64 = 101;
-const THREADS: u64 = 102;
 
 /// True if this begins like a description, or like the file of a rank.
 pub(in crate::program) fn begins(head: &[u8]) -> bool {

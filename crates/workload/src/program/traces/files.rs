@@ -256,7 +256,7 @@ pub(super) struct RankLines {
 }
 
 enum State {
-    /// Not begun.
+    /// Before the first line.
     Closed,
     Lines(Lines<'static>),
     Blocks(Within),

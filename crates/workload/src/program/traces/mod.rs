@@ -19,19 +19,3 @@ mod words;
 
 pub(super) use files::{Listed, listed};
 pub use words::Scale;
-
-use super::file::Format;
-
-/// The format of a trace that begins with these bytes.
-pub(super) fn format(head: &[u8]) -> Option<Format> {
-    if ti::begins(head) {
-        return Some(Format::Ti);
-    }
-    if let Some(form) = chakra::form(head) {
-        return Some(if form == chakra::Form::Json { Format::ChakraJson } else { Format::Chakra });
-    }
-    if dumpi::begins(head) {
-        return Some(Format::Dumpi);
-    }
-    allprof::begins(head).then_some(Format::Allprof)
-}

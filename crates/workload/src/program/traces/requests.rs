@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug)]
 pub(super) struct Requests<K> {
     open: BTreeMap<K, VecDeque<Request>>,
-    /// Persistent ones.
+    /// Persistent requests by their names.
     kept: BTreeMap<K, Request>,
     free: Vec<Request>,
     made: Request,
@@ -90,7 +90,7 @@ impl<K: Ord> Requests<K> {
         Some(number)
     }
 
-    /// Ends all.
+    /// Ends all requests that are open.
     pub(super) fn close_all(&mut self) -> Vec<Request> {
         let all: Vec<Request> = std::mem::take(&mut self.open).into_values().flatten().collect();
         self.free.extend(&all);

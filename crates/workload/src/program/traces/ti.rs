@@ -15,21 +15,23 @@ use super::{
     files::{Listed, RankLines, Ranks},
     notes::{Notes, RankNotes},
     requests::Requests,
-    words::{Scale, count, picoseconds, real, wrong},
+    words::{Scale, picoseconds, wrong},
 };
 use crate::program::{
-    ANY_TAG, Damage,
+    Damage,
     input::Input,
-    mpi::{
-        ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Script, WORLD,
-    },
+    mpi::{Call, Calls, CollectiveKind, Dropped, Mode, Script, WORLD},
 };
+use ahead::ended_by_tests;
+use arguments::{Arguments, envelope, times};
 use base::{index::RankId, param::Built};
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    str::SplitAsciiWhitespace,
+    collections::{BTreeSet, VecDeque},
     sync::Arc,
 };
+
+mod ahead;
+mod arguments;
 
 /// Every action, in small letters: older traces write some with capitals.
 const ACTIONS: [&str; 29] = [
@@ -62,12 +64,6 @@ const ACTIONS: [&str; 29] = [
     "scan",
     "exscan",
     "compute",
-];
-
-/// Bytes of SimGrid's types by their numbers; 55 and 56 are bounds.
-const TYPES: [u8; 60] = [
-    8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8, 8, 16, 16,
-    8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8,
 ];
 
 /// Kinds of [`Notes`].
@@ -495,122 +491,6 @@ impl Maker {
             _ => return Err("this action is not known".to_owned()),
         })
     }
-}
-
-fn times(mut counts: Vec<u64>, bytes: u64) -> Vec<u64> {
-    counts.iter_mut().for_each(|count| *count = count.saturating_mul(bytes));
-    counts
-}
-
-/// One end of a message. SimGrid's numbers of nobody, anybody and any tag are negative.
-fn envelope(partner: i64, tag: i64, bytes: u64, sends: bool) -> Result<Envelope, String> {
-    let peer = match partner {
-        -666 => PROC_NULL,
-        -555 | -1 if !sends => ANY_PEER,
-        _ => match u32::try_from(partner) {
-            Ok(rank) if rank < PROC_NULL.number() => CommRank::new(rank),
-            _ => return Err(format!("there is no rank {partner}")),
-        },
-    };
-    let tag = match tag {
-        -444 | -1 if !sends => ANY_TAG,
-        _ => u32::try_from(tag).ok().filter(|&t| t != ANY_TAG).ok_or_else(|| format!("{tag} is no tag"))?,
-    };
-    Ok(Envelope { peer, tag, bytes, comm: WORLD })
-}
-
-/// What stands behind an action.
-struct Arguments<'a> {
-    words: SplitAsciiWhitespace<'a>,
-    /// Bytes of an element without a type.
-    default: u64,
-}
-
-impl Arguments<'_> {
-    fn read<T>(&mut self, what: &str, of: impl FnOnce(&str) -> Option<T>) -> Result<T, String> {
-        let word = self.words.next().ok_or_else(|| format!("the {what} is missing"))?;
-        of(word).ok_or_else(|| format!("the {what} cannot be `{word}`"))
-    }
-
-    fn count(&mut self, what: &str) -> Result<u64, String> {
-        self.read(what, count)
-    }
-
-    fn real(&mut self, what: &str) -> Result<f64, String> {
-        self.read(what, real)
-    }
-
-    fn whole(&mut self, what: &str) -> Result<i64, String> {
-        self.read(what, |word| word.parse().ok())
-    }
-
-    /// Counts of all ranks.
-    fn counts(&mut self, ranks: u32) -> Result<Vec<u64>, String> {
-        (0..ranks).map(|rank| self.read(&format!("count of rank {rank}"), count)).collect()
-    }
-
-    fn name(&mut self) -> Result<Name, String> {
-        Ok((self.whole("source")?, self.whole("destination")?, self.whole("tag")?))
-    }
-
-    fn root(&mut self) -> Result<u32, String> {
-        self.words
-            .next()
-            .map_or(Ok(0), |word| word.parse().map_err(|_| format!("the root cannot be `{word}`")))
-    }
-
-    /// Bytes of the type that stands next. Traces write -1 for types of a program's own, whose elements they have counted as bytes.
-    fn size_of_type(&mut self) -> Result<u64, String> {
-        match self.words.next() {
-            None => Ok(self.default),
-            Some("-1") => Ok(1),
-            Some(word) => {
-                let size = word.parse().ok().and_then(|number: usize| TYPES.get(number));
-                size.map(|&bytes| bytes.into()).ok_or_else(|| format!("there is no type `{word}`"))
-            }
-        }
-    }
-
-    /// Bytes of so many elements of the type that stands next.
-    fn bytes(&mut self, elements: u64) -> Result<u64, String> {
-        Ok(elements.saturating_mul(self.size_of_type()?))
-    }
-}
-
-/// Lines of a rank's tests at which a request ended, as no wait follows.
-fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<BTreeSet<u64>, Damage> {
-    let mut open: BTreeMap<Name, VecDeque<Option<u64>>> = BTreeMap::new();
-    let me = i64::from(rank.number());
-    while let Some((number, line)) = lines.next_line()? {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        let action = words.next().unwrap_or("").to_ascii_lowercase();
-        let mut whole = || words.next().and_then(|word| word.parse::<i64>().ok()).unwrap_or(0);
-        match action.as_str() {
-            "isend" | "irecv" => {
-                let (partner, tag) = (whole(), whole());
-                let name = if action == "isend" { (me, partner, tag) } else { (partner, me, tag) };
-                open.entry(name).or_default().push_back(None);
-            }
-            "wait" => {
-                let name = (whole(), whole(), whole());
-                if let Some(list) = open.get_mut(&name) {
-                    list.pop_front();
-                    if list.is_empty() {
-                        open.remove(&name);
-                    }
-                }
-            }
-            "test" => {
-                let name = (whole(), whole(), whole());
-                if let Some(first) = open.get_mut(&name).and_then(|list| list.front_mut()) {
-                    *first = Some(number);
-                }
-            }
-            "waitall" => open.clear(),
-            _ => {}
-        }
-    }
-    Ok(open.into_values().flatten().flatten().collect())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) struct Handle {
     pub(super) handle: u64,
     /// The caller's rank in it.
     pub(super) rank: u32,
-    /// Its ranks.
+    /// How many ranks it has.
     pub(super) size: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Pieces of work of a rank's nodes.
 
 use super::{
-    ABSENT, Made, SIZELESS, TIMELESS, UNKNOWN,
+    kinds::{ABSENT, SIZELESS, TIMELESS, UNKNOWN},
     node::{COLLECTIVE, COMP, Comm, MEM_LOAD, MEM_STORE, METADATA, Node, RECV, SEND},
 };
 use crate::program::{
@@ -69,7 +69,8 @@ impl Making<'_> {
         self.met.met(kind, self.notes);
     }
 
-    fn work(&mut self, node: &Node, number: u32) -> Made {
+    /// What a node becomes, and the processor that does it.
+    fn work(&mut self, node: &Node, number: u32) -> (Work, u8) {
         let time = node.micros.saturating_mul(US);
         match (node.kind, &node.comm) {
             (METADATA, _) => (Work::Nothing, HOST),

@@ -93,7 +93,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Reads it.
+    /// Reads the index of a file, and what it points to.
     pub(super) fn read(path: &Path) -> Result<Self, Damage> {
         let named = |e: io::Error| Damage(format!("{}: cannot be read: {e}", path.display()));
         let len = length(path).map_err(named)?;

@@ -1,9 +1,9 @@
 //! Calls of a rank's records.
 
 use super::{
-    FOREIGN, THREADS, UNOPENED, UNUSED,
     comms::Comms,
     file::Index,
+    kinds::{FOREIGN, THREADS, UNOPENED, UNUSED},
     record::{Record, Status},
 };
 use crate::program::{

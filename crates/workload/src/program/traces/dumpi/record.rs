@@ -24,7 +24,7 @@ pub(super) struct Status {
     pub(super) tag: Option<i32>,
 }
 
-/// A call.
+/// A call of MPI with what was recorded of it.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// Name of the function without MPI's prefix.
