@@ -54,7 +54,7 @@ fn many_mistakes_are_counted() {
         "{}",
         &run.err[run.err.len() - 200..]
     );
-    assert_eq!(run.err.matches("error").count(), 100);
+    assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100);
 }
 
 #[cfg(unix)]
@@ -64,9 +64,7 @@ fn a_fifo_is_refused_at_once() {
     let fifo = folder.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let fifo = fifo.to_str().unwrap();
-    let graph = ["--set", "fabric.topology=graph", "--set", &format!("fabric.file={fifo}")];
-    for command in [&["run", fifo][..], &["trace", "info", fifo], &[&["check", EXAMPLE][..], &graph].concat()]
-    {
+    for command in [&["run", fifo][..], &["trace", "info", fifo], &["congestion", fifo]] {
         let run = netloom(command);
         assert_ne!(run.status, 0);
         assert!(run.err.contains("FIFO") || run.err.contains("regular file"), "{command:?}: {}", run.err);

@@ -26,4 +26,5 @@ mod robust;
 mod runs;
 mod sweep;
 mod trace;
+mod trace_formats;
 mod verdicts;

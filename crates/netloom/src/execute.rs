@@ -5,7 +5,7 @@ use crate::{
     together::share_notes, watcher::Watcher,
 };
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
-use results::summary::Verdict;
+use results::summary::{State, Verdict};
 use workload::program::Remark;
 
 /// Simulates; the summary gets its resolved experiment.
@@ -62,8 +62,10 @@ pub fn execute_saved(
 /// What the sources of programs turned out to be, which no model knows.
 fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
     for job in jobs {
-        for Remark { flag, text } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
+        for Remark { flag, text, missing } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
             verdict.flag(flag);
+            // Messages that were not simulated are missing in every number.
+            verdict.state = verdict.state.max(if missing { State::Incomplete } else { State::Ok });
             verdict.detail.push(format!("job `{}`: {text}", job.name));
         }
     }

@@ -56,6 +56,7 @@ pub mod swarm;
 pub mod sweep;
 pub mod together;
 mod unread;
+pub mod values;
 pub mod volume;
 pub mod watcher;
 

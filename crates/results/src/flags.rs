@@ -8,7 +8,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("saturated", "sources offer more than the network accepts: latency depends on the length of the run"),
     ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
-    ("input-dropped", "records of a file were read and not simulated; `detail` counts them"),
+    (
+        "input-dropped",
+        "records of a file were read and not simulated; `detail` counts them, and if they moved messages the run is incomplete",
+    ),
     ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
     ("no-failure", "links were to fail after the end of the run"),
     ("outside-validated-range", "the model was compared with others only below the load of this run"),

@@ -175,7 +175,7 @@ pub enum State {
     NotStationary,
     /// Sources offer more than the network accepts: latency depends on the length of the run.
     Saturated,
-    /// The run was ended by a limit before the workload was done.
+    /// The run was ended by a limit before the workload was done, or some of the workload's file was not simulated.
     Incomplete,
     /// A source or packet waits without bound while others pass.
     Starved,

@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod resilient;
 pub mod series;
 pub mod shared;
+mod trace;
 
 use crate::{exit::Exit, program::VERSION};
 use base::units;
@@ -18,7 +19,7 @@ use series::{InitArgs, PlotArgs, ReportArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
 use shared::{Manner, memory_limit, path_and_value, reported};
 use std::path::PathBuf;
-use workload::program::file::{Format as ProgramFormat, LIBRARY};
+pub use trace::{ConvertArgs, TraceArgs, TraceCommand, TraceInput};
 
 /// Simulator of high-performance-computing interconnects.
 #[derive(Debug, Parser)]
@@ -469,91 +470,6 @@ pub struct ScenarioArgs {
     pub format: Format,
 }
 
-/// Arguments of `trace`.
-#[derive(Debug, Args)]
-pub struct TraceArgs {
-    /// What to do with the file.
-    #[command(subcommand)]
-    pub command: TraceCommand,
-}
-
-/// What to do with a file of rank programs.
-#[derive(Debug, Subcommand)]
-pub enum TraceCommand {
-    /// Show what a file holds: ranks, operations, messages, computing; do sends and receives fit together?
-    Info {
-        /// File of rank programs, and the unit of its computations.
-        #[command(flatten)]
-        input: TraceInput,
-        /// Of MPI calls, also count what they become: the messages of collectives, by the algorithms of this library: simple, openmpi, mpich
-        #[arg(long, value_name = "LIBRARY", num_args = 0..=1, default_missing_value = LIBRARY)]
-        expand: Option<String>,
-        /// Form of the result
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
-    },
-    /// Print operations of some ranks: the first ones, or a window
-    Print {
-        /// File of rank programs, and the unit of its computations.
-        #[command(flatten)]
-        input: TraceInput,
-        /// Ranks, such as 0-3,7
-        #[arg(long, value_name = "RANKS", default_value = "0", value_delimiter = ',', value_parser = rank_range)]
-        ranks: Vec<RankRange>,
-        /// Operations of each rank
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        count: u64,
-        /// Number of the first of them
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        from: u64,
-        /// Form of the result
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
-    },
-    /// Write a file in another format
-    Convert(ConvertArgs),
-}
-
-/// Arguments of `trace convert`.
-#[derive(Debug, Args)]
-pub struct ConvertArgs {
-    /// File of rank programs, and the unit of its computations.
-    #[command(flatten)]
-    pub input: TraceInput,
-    /// File to write; text whose name ends with .gz is packed
-    #[arg(value_name = "OUT")]
-    pub out: PathBuf,
-    /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
-    #[arg(long, value_name = "FORMAT", value_parser = program_format)]
-    pub to: Option<ProgramFormat>,
-    /// From MPI calls to GOAL: whose algorithms the collectives follow: simple, openmpi, mpich
-    #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
-    pub library: String,
-    /// Replace the file if it exists
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// A file of rank programs.
-#[derive(Debug, Args)]
-pub struct TraceInput {
-    /// GOAL text or binary, or MPI calls as text, packed by gzip or not; or an OTF2 archive (its traces.otf2)
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// Time of one unit of GOAL's computations
-    #[arg(long, value_name = "TIME", default_value = "1 ns", value_parser = unit_of_time)]
-    pub unit: u64,
-}
-
-/// Ranks from the first to the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RankRange {
-    /// First rank, counted from 0.
-    pub first: u32,
-    /// Last rank, included; never below the first.
-    pub last: u32,
-}
-
 fn stack_size(text: &str) -> Result<usize, String> {
     let bytes = units::parse_bytes(text).map_err(reported)?;
     let sizes = 16 << 10..=1 << 30;
@@ -571,28 +487,6 @@ fn named_tolerance(text: &str) -> Result<(String, f64), String> {
     match text.split_once('=') {
         Some((name, x)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), tolerance(x.trim())?)),
         _ => Err("write NAME=X, such as jobs=0.05".to_owned()),
-    }
-}
-
-fn rank_range(text: &str) -> Result<RankRange, String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.trim().parse::<u32>().ok();
-    match (number(first), number(last)) {
-        (Some(first), Some(last)) if first <= last => Ok(RankRange { first, last }),
-        _ => Err("write ranks as 0-3,7".to_owned()),
-    }
-}
-
-fn program_format(text: &str) -> Result<ProgramFormat, String> {
-    let found = ProgramFormat::ALL.into_iter().find(|f| f.name() == text);
-    found.ok_or_else(|| format!("there are {}", ProgramFormat::ALL.map(ProgramFormat::name).join(", ")))
-}
-
-fn unit_of_time(text: &str) -> Result<u64, String> {
-    match units::parse_time(text) {
-        Ok(0) => Err("a unit of computations needs some time".to_owned()),
-        Ok(ps) => Ok(ps),
-        Err(e) => Err(reported(e)),
     }
 }
 

@@ -6,13 +6,12 @@ use crate::{
     exit::{Exit, Outcome},
 };
 use serde_json::json;
-use std::path::Path;
 
 /// Removes half results of killed runs from a folder; of a replacement that was killed half way one run is left.
 ///
 /// # Errors
 /// If the folder cannot be read or written.
-pub fn clean(folder: &Path, format: Format, console: &mut Console<'_>) -> Outcome {
+pub fn clean(folder: &std::path::Path, format: Format, console: &mut Console<'_>) -> Outcome {
     let lines = netloom::output::clean(folder)?;
     match format {
         Format::Json => console.print_json(&json!({ "done": lines }))?,

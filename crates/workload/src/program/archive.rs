@@ -11,7 +11,9 @@
 use super::{
     Damage,
     input::Input,
-    mpi::{Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, Request, Script, WORLD},
+    mpi::{
+        self, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, Request, Script, WORLD,
+    },
 };
 use ahead::{Ahead, Completion, End, damage};
 use base::{
@@ -153,15 +155,15 @@ impl Script for Otf2 {
         format!("location {}, event {position}", self.0.ranks[rank])
     }
 
-    fn noted(&self) -> u64 {
-        self.0.dropped.noted()
+    fn noted(&self) -> Vec<u64> {
+        vec![self.0.dropped.noted()]
     }
 
-    fn note(&self, noted: u64) {
-        self.0.dropped.note(noted);
+    fn note(&self, noted: &[u64]) {
+        noted.iter().for_each(|&met| self.0.dropped.note(met));
     }
 
-    fn dropped(&self) -> Vec<String> {
+    fn dropped(&self) -> Vec<mpi::Dropped> {
         self.0.dropped.lines(&self.0.archive, self.0.ranks.cells())
     }
 

@@ -3,6 +3,7 @@
 use super::{
     ANY_RANK, ANY_TAG, Batch, Damage, Kind, Op, Program,
     file::Content,
+    lower::{self, graph::lower_graph},
     mpi::{Call, Collective, Envelope, Mode, PROC_NULL, Script},
     ranks::collective_name,
 };
@@ -11,7 +12,10 @@ use base::{
     index::{Column, RankId},
     time::Ps,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Numbers of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,6 +117,9 @@ impl Census {
         match content {
             Content::Program(program) => Self::of_program(&**program),
             Content::Script(script) => Self::of_script(&**script),
+            Content::Graph(graph) => {
+                Self::of_program(&*lower_graph(Arc::clone(graph), lower::Options::default()))
+            }
         }
     }
 
@@ -281,10 +288,10 @@ fn name(call: &Call) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::input::Input;
+    use crate::program::{input::Input, traces::Scale};
 
     fn census(text: &str) -> Census {
-        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), 1_000).unwrap();
+        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), Scale::DEFAULT).unwrap();
         Census::of(&content).unwrap()
     }
 

@@ -3,16 +3,20 @@
 use super::{
     Damage, Program, archive, goal,
     input::{Input, KEY},
-    lower::{self, lower},
+    lower::{
+        self,
+        graph::{Graph, lower_graph},
+        lower,
+    },
     mpi::Script,
     ranks,
+    traces::{self, Listed, Scale},
 };
 use crate::work::{JobContext, Work};
 use base::param::Built;
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
-    time::Ps,
 };
 use std::sync::Arc;
 
@@ -27,11 +31,31 @@ pub enum Format {
     Ranks,
     /// The anchor file of an OTF2 archive ([`archive`]).
     Otf2,
+    /// A time-independent trace of SimGrid ([`traces`]).
+    Ti,
+    /// A trace of liballprof ([`traces`]).
+    Allprof,
+    /// A trace of SST's DUMPI, named by its description (`.meta`) or the file of a rank ([`traces`]).
+    Dumpi,
+    /// A trace of Chakra in its JSON form ([`traces`]).
+    ChakraJson,
+    /// A trace of Chakra as messages of Protocol Buffers ([`traces`]).
+    Chakra,
 }
 
 impl Format {
     /// Every format, in the order in which messages list their names.
-    pub const ALL: [Self; 4] = [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2];
+    pub const ALL: [Self; 9] = [
+        Self::Goal,
+        Self::GoalBinary,
+        Self::Ranks,
+        Self::Otf2,
+        Self::Ti,
+        Self::Allprof,
+        Self::Dumpi,
+        Self::ChakraJson,
+        Self::Chakra,
+    ];
 
     /// Its name, also on the command line.
     #[must_use]
@@ -41,35 +65,68 @@ impl Format {
             Self::GoalBinary => "goal-binary",
             Self::Ranks => "ranks",
             Self::Otf2 => "otf2",
+            Self::Ti => "simgrid-ti",
+            Self::Allprof => "liballprof",
+            Self::Dumpi => "dumpi",
+            Self::ChakraJson => "chakra-json",
+            Self::Chakra => "chakra",
         }
     }
 
-    /// The format of a file.
+    /// True if a trace of this format may be a list of files, one for each rank.
+    fn is_listed(self) -> bool {
+        matches!(self, Self::Ti | Self::Allprof | Self::Dumpi | Self::ChakraJson | Self::Chakra)
+    }
+
+    /// The format of a file, and the files that it lists.
     ///
     /// # Errors
     /// If it cannot be read, or looks like none.
-    pub fn of(input: &Input<'_>) -> Result<Self, Problem> {
+    fn found(input: &Input<'_>) -> Result<(Self, Option<Listed>), Problem> {
         let head = input.head(1 << 16).map_err(|e| input.unreadable(&e))?;
-        if goal::is_binary(&head) {
-            return Ok(Self::GoalBinary);
+        if let Some(format) = Self::by(&head) {
+            return Ok((format, None));
         }
-        if otf2::Anchor::begins(&head) {
-            return Ok(Self::Otf2);
-        }
-        for (mark, packer) in [(&b"\x28\xb5\x2f\xfd"[..], "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh", "bzip2")] {
+        for (mark, packer) in [(&b"\xfd7zXZ"[..], "xz"), (b"BZh", "bzip2")] {
             if head.starts_with(mark) {
                 let message = format!("packed by {packer}, which is not read here");
-                return Err(input.problem(message).help("unpack it, or pack it by gzip"));
+                return Err(input.problem(message).help("unpack it, or pack it by gzip or zstd"));
             }
         }
-        match first_word(&head) {
-            Some(b"num_ranks" | b"rank") => Ok(Self::Goal),
-            Some(b"ranks" | b"all") => Ok(Self::Ranks),
-            _ => {
-                let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`; of an \
-                            OTF2 archive name the anchor file, `*.otf2`";
-                Err(input.problem("this is no program of ranks in a known format").help(help))
-            }
+        if let Some(listed) = traces::listed(input)? {
+            let first = Input::file(&listed.paths[0]);
+            let head = first.head(1 << 16).map_err(|e| first.unreadable(&e))?;
+            return match Self::by(&head).filter(|format| format.is_listed()) {
+                Some(format) => Ok((format, Some(listed))),
+                None => {
+                    Err(first
+                        .problem("this file of a list is no trace of ranks in a format that comes in lists"))
+                }
+            };
+        }
+        let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`, a \
+                    time-independent trace with a rank and an action; of an OTF2 archive name the anchor file, `*.otf2`";
+        Err(input.problem("this is no program of ranks in a known format").help(help))
+    }
+
+    /// The format of what begins with these bytes.
+    fn by(head: &[u8]) -> Option<Self> {
+        if goal::is_binary(head) {
+            return Some(Self::GoalBinary);
+        }
+        if otf2::Anchor::begins(head) {
+            return Some(Self::Otf2);
+        }
+        match first_word(head) {
+            Some(b"num_ranks" | b"rank") => Some(Self::Goal),
+            Some(b"ranks" | b"all") => Some(Self::Ranks),
+            _ if traces::ti::begins(head) => Some(Self::Ti),
+            _ if traces::dumpi::begins(head) => Some(Self::Dumpi),
+            _ if traces::allprof::begins(head) => Some(Self::Allprof),
+            _ => traces::chakra::form(head).map(|form| match form {
+                traces::chakra::Form::Json => Self::ChakraJson,
+                traces::chakra::Form::Messages => Self::Chakra,
+            }),
         }
     }
 }
@@ -98,20 +155,31 @@ pub enum Content {
     Program(Arc<dyn Program>),
     /// MPI calls of each rank, which become operations as a job's options say ([`Content::program`]).
     Script(Arc<dyn Script>),
+    /// Work of each rank as a graph, whose collectives become operations in the same manner.
+    Graph(Arc<dyn Graph>),
 }
 
 impl Content {
-    /// Reads a file of any format. `unit` is the time of one unit of GOAL's computations.
+    /// Reads a file of any format. `scale` says what its numbers of computations stand for.
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn read(input: &Input<'_>, unit: Ps) -> Built<(Format, Self)> {
-        let format = Format::of(input).map_err(|problem| vec![problem])?;
+    pub fn read(input: &Input<'_>, scale: Scale) -> Built<(Format, Self)> {
+        let (format, listed) = Format::found(input).map_err(|problem| vec![problem])?;
         let content = match format {
-            Format::Goal => Self::Program(Arc::new(goal::read_text(input, unit)?)),
-            Format::GoalBinary => Self::Program(Arc::new(goal::read_binary(input, unit)?)),
+            Format::Goal => Self::Program(Arc::new(goal::read_text(input, scale.unit)?)),
+            Format::GoalBinary => Self::Program(Arc::new(goal::read_binary(input, scale.unit)?)),
             Format::Ranks => Self::Script(Arc::new(ranks::read(input)?)),
             Format::Otf2 => Self::Script(archive::read(input)?),
+            Format::Ti => Self::Script(traces::ti::read(input, listed, scale)?),
+            Format::Allprof => Self::Script(traces::allprof::read(input, listed)?),
+            Format::Dumpi => Self::Script(traces::dumpi::read(input, listed)?),
+            Format::ChakraJson => {
+                Self::Graph(traces::chakra::read(input, listed, traces::chakra::Form::Json, scale)?)
+            }
+            Format::Chakra => {
+                Self::Graph(traces::chakra::read(input, listed, traces::chakra::Form::Messages, scale)?)
+            }
         };
         Ok((format, content))
     }
@@ -124,6 +192,7 @@ impl Content {
         match self {
             Self::Program(program) => Ok(program),
             Self::Script(script) => lower(script, options).map_err(|Damage(m)| vec![input.problem(m)]),
+            Self::Graph(graph) => Ok(lower_graph(graph, options)),
         }
     }
 
@@ -133,7 +202,19 @@ impl Content {
         match self {
             Self::Program(program) => program.ranks(),
             Self::Script(script) => script.ranks(),
+            Self::Graph(graph) => graph.ranks(),
         }
+    }
+
+    /// What the file holds that becomes no operation, in words, as far as it was read.
+    #[must_use]
+    pub fn dropped(&self) -> Vec<String> {
+        let dropped = match self {
+            Self::Program(_) => Vec::new(),
+            Self::Script(script) => script.dropped(),
+            Self::Graph(graph) => graph.dropped(),
+        };
+        dropped.into_iter().map(|dropped| dropped.text).collect()
     }
 }
 
@@ -143,9 +224,11 @@ pub const LIBRARY: &str = "openmpi";
 /// The workload of a file.
 pub const ABOUT: About = About {
     name: "trace",
-    summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or an OTF2 archive",
-    doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip are \
-        read as they are. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. The collectives of MPI calls become the \
+    summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or a trace (OTF2, SimGrid, liballprof, DUMPI, Chakra)",
+    doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip or zstd are \
+        read as they are. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. \
+        SimGrid's time-independent traces count floating-point operations: `speed` says how many a rank does in a second. Other traces have a file for each \
+        rank: name one of them, or a list of all. The collectives of MPI calls become the \
         messages that an MPI library would send; `library` chooses which. The job has as many ranks as the \
         file; if `ranks` is given it must be that number. `netloom trace info FILE` shows what a file holds.",
     source: "Hoefler, Siebert, Lumsdaine 2009 (GOAL); binaries as LogGOPSim reads them",
@@ -162,6 +245,12 @@ pub const ABOUT: About = About {
             default: Some("1 ns"),
             doc: "Time of one unit of GOAL's computations",
         },
+        Param {
+            name: "speed",
+            kind: Kind::Real { min: 1.0, max: 1e24 },
+            default: Some("1e9"),
+            doc: "Floating-point operations that a rank does in a second, for traces that count them",
+        },
     ],
 };
 
@@ -175,7 +264,8 @@ pub fn build(context: &JobContext, values: &Values) -> Built<Work> {
         return Err(vec![Problem::new("unit", "a unit of computations needs some time")]);
     }
     let input = Input::file(values.text(KEY));
-    let program = Content::read(&input, unit)?.1.program(&input, context.lowering.clone())?;
+    let scale = Scale { unit, speed: values.real("speed") };
+    let program = Content::read(&input, scale)?.1.program(&input, context.lowering.clone())?;
     let ranks = program.ranks();
     if context.asked && context.ranks != ranks {
         let message = format!("the job asks for {} ranks, but the file has {ranks}", context.ranks);
@@ -192,7 +282,7 @@ mod tests {
     use std::{fs, path::Path};
 
     fn format(bytes: &[u8]) -> Result<Format, String> {
-        Format::of(&Input::bytes("x", bytes)).map_err(|p| p.message)
+        Format::found(&Input::bytes("x", bytes)).map(|f| f.0).map_err(|p| p.message)
     }
 
     #[test]
@@ -200,7 +290,8 @@ mod tests {
         assert_eq!(format(b"/* a\n*/ // b\n\n num_ranks 3"), Ok(Format::Goal));
         assert_eq!(format(b"\xef\xbb\xbf# a\r\n\r\nranks 3"), Ok(Format::Ranks));
         assert_eq!(format(&4223u64.to_le_bytes()), Ok(Format::GoalBinary));
-        for other in [&b""[..], b"# only", b"/* open", b"{}", b"num_rank 3", b"0 init"] {
+        assert_eq!(format(b"\n# a\n 0 init 1"), Ok(Format::Ti));
+        for other in [&b""[..], b"# only", b"/* open", b"{}", b"num_rank 3", b"0 begin"] {
             assert!(format(other).is_err_and(|m| m.contains("no program of ranks")), "{other:?}");
         }
         assert!(format(b"BZh91AY").is_err_and(|m| m.contains("packed by bzip2")));
@@ -216,7 +307,10 @@ mod tests {
         write("c.ranks", "ranks 2\nall { barrier }\n");
         let values = |name: &str, unit: u64| {
             let path = folder.join(name).display().to_string();
-            Values::default().with("file", Value::Text(path)).with("unit", Value::Time(unit))
+            Values::default()
+                .with("file", Value::Text(path))
+                .with("unit", Value::Time(unit))
+                .with("speed", Value::Real(1e9))
         };
         let free = JobContext { asked: false, ..context(9) };
         let work = build(&free, &values("a.goal", 2 * NS)).unwrap();

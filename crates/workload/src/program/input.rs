@@ -1,13 +1,15 @@
-//! Input files of rank programs: read from the start as often as needed, packed by gzip or not; and the mistakes found in them.
+//! Input files of rank programs: read from the start as often as needed, packed by gzip or zstd or not; and the mistakes found in them.
 //!
 //! Readers stream. They note a mistake by its line number and columns; only when a file turns out to be wrong is it read a second
 //! time for the text of those lines ([`Mistakes::problems`]).
 
 use base::param::{Excerpt, Problem};
 use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
 use std::{
+    fs::File,
     io::{self, BufRead, BufReader, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// Key of the experiment that names the file; mistakes in the file are reported under it.
@@ -21,6 +23,61 @@ const MAX_MISTAKES: usize = 20;
 
 /// Most bytes of a line that are kept to be shown.
 const MAX_SHOWN: usize = 4_000;
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 18;
+
+/// First bytes of what gzip packed.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// First bytes of what zstd packed.
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is.
+///
+/// # Errors
+/// If the first bytes cannot be read.
+pub(super) fn unpack<'a>(mut raw: Box<dyn BufRead + Send + 'a>) -> io::Result<Box<dyn BufRead + Send + 'a>> {
+    let head = raw.fill_buf()?;
+    if head.starts_with(GZIP) {
+        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(raw))));
+    }
+    if head.starts_with(ZSTD) {
+        return Ok(Box::new(BufReader::new(Frames { raw: Some(raw), frame: None })));
+    }
+    Ok(raw)
+}
+
+/// Unpacks the frames of zstd one after the other.
+struct Frames<'a> {
+    /// What is packed, between two frames.
+    raw: Option<Packed<'a>>,
+    frame: Option<Box<StreamingDecoder<Packed<'a>, ruzstd::decoding::FrameDecoder>>>,
+}
+
+type Packed<'a> = Box<dyn BufRead + Send + 'a>;
+
+impl Read for Frames<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let damaged = |e: String| io::Error::new(io::ErrorKind::InvalidData, e);
+        loop {
+            if let Some(mut frame) = self.frame.take() {
+                let read = frame.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    self.frame = Some(frame);
+                    return Ok(read);
+                }
+                self.raw = Some(frame.into_inner());
+            }
+            let Some(mut raw) = self.raw.take() else { return Ok(0) };
+            if raw.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            let frame = StreamingDecoder::new(raw).map_err(|e| damaged(e.to_string()))?;
+            self.frame = Some(Box::new(frame));
+        }
+    }
+}
 
 /// A file, or bytes in its place, that can be read from the start more than once.
 pub struct Input<'a> {
@@ -53,20 +110,33 @@ impl<'a> Input<'a> {
         &self.name
     }
 
-    /// Starts reading at the first byte. What begins with the mark of gzip is unpacked.
+    /// The path, if it is no bytes in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::File(path) => Some(path),
+            Content::Bytes(_) => None,
+        }
+    }
+
+    /// Starts reading at the first byte, unpacked.
     ///
     /// # Errors
     /// If the file is missing or unreadable.
-    pub fn open(&self) -> io::Result<Box<dyn BufRead + 'a>> {
-        const BUFFER: usize = 1 << 18;
-        let mut raw: Box<dyn BufRead + 'a> = match &self.content {
+    pub fn open(&self) -> io::Result<Box<dyn BufRead + Send + 'a>> {
+        unpack(match &self.content {
             Content::File(path) => Box::new(BufReader::with_capacity(BUFFER, base::input::open(path)?)),
             Content::Bytes(bytes) => Box::new(*bytes),
-        };
-        if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-            return Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))));
-        }
-        Ok(raw)
+        })
+    }
+
+    /// The file itself, to be read from the middle; none if it is packed or bytes in memory.
+    pub(super) fn plain(&self) -> io::Result<Option<File>> {
+        let Content::File(path) = &self.content else { return Ok(None) };
+        let mut head = Vec::new();
+        base::input::open(path)?.take(4).read_to_end(&mut head)?;
+        let packed = head.starts_with(GZIP) || head.starts_with(ZSTD);
+        if packed { Ok(None) } else { File::open(path).map(Some) }
     }
 
     /// The first bytes, at most `n`.
@@ -92,20 +162,27 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Reads lines without their ends, each at most [`MAX_LINE`] long.
+/// Reads lines without their ends.
 pub struct Lines<'a> {
-    reader: Box<dyn BufRead + 'a>,
+    reader: Box<dyn BufRead + Send + 'a>,
     line: Vec<u8>,
     number: u64,
+    /// Bytes that a line may have.
+    longest: u64,
 }
 
 impl<'a> Lines<'a> {
-    /// Lines of a file, from its start.
+    /// Lines of a file, from its start, each at most [`MAX_LINE`] long.
     ///
     /// # Errors
     /// If it is missing or unreadable.
     pub fn new(input: &Input<'a>) -> io::Result<Self> {
-        Ok(Self { reader: input.open()?, line: Vec::new(), number: 0 })
+        Ok(Self::of(input.open()?, MAX_LINE))
+    }
+
+    /// Lines of what a reader gives, each at most `longest` bytes long.
+    pub(super) fn of(reader: Box<dyn BufRead + Send + 'a>, longest: u64) -> Self {
+        Self { reader, line: Vec::new(), number: 0, longest }
     }
 
     /// The number, from 1, and the bytes of the next line; `None` at the end of the file. A byte order mark is no part of the first line.
@@ -114,13 +191,14 @@ impl<'a> Lines<'a> {
     /// If the file cannot be read on, or the line is too long.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.line.clear();
-        let read = self.reader.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.line)?;
+        let read = self.reader.by_ref().take(self.longest + 1).read_until(b'\n', &mut self.line)?;
         if read == 0 {
             return Ok(None);
         }
         self.number += 1;
-        if read as u64 > MAX_LINE {
-            let message = format!("line {} is longer than {MAX_LINE} bytes: this is no text", self.number);
+        if read as u64 > self.longest {
+            let message =
+                format!("line {} is longer than {} bytes: this is no text", self.number, self.longest);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         let mut line = self.line.as_slice();

@@ -35,6 +35,7 @@ pub mod lower;
 pub mod matrix;
 pub mod mpi;
 pub mod ranks;
+pub mod traces;
 
 pub use damage::Damage;
 
@@ -162,6 +163,8 @@ pub struct Remark {
     pub flag: &'static str,
     /// What and where, for people.
     pub text: String,
+    /// Messages of the source are not simulated for it, so a run describes a part of it.
+    pub missing: bool,
 }
 
 impl Remark {
@@ -169,6 +172,10 @@ impl Remark {
     pub const DROPPED: &'static str = "input-dropped";
     /// Ranks call different collectives.
     pub const MISMATCH: &'static str = "mismatched-collectives";
+
+    fn dropped(dropped: mpi::Dropped) -> Self {
+        Self { flag: Self::DROPPED, text: dropped.text, missing: dropped.messages }
+    }
 }
 
 /// What all ranks of a job do.

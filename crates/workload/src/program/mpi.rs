@@ -248,6 +248,15 @@ pub enum Call {
     CommFree(Comm),
 }
 
+/// Something in a source that has become no call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// What and how often, for people.
+    pub text: String,
+    /// It sent or received: messages are missing.
+    pub messages: bool,
+}
+
 /// Messages of one size that a rank sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
@@ -287,16 +296,16 @@ pub trait Script: Send + Sync {
         None
     }
 
-    /// What [`Script::dropped`] is said from, as far as it was met while ranks were read: bits, for a process that reads other ranks.
-    fn noted(&self) -> u64 {
-        0
+    /// What [`Script::dropped`] is said from, as far as it was met while ranks were read: words, for a process that reads other ranks.
+    fn noted(&self) -> Vec<u64> {
+        Vec::new()
     }
 
     /// Adds what [`Script::noted`] gave, here or elsewhere.
-    fn note(&self, _noted: u64) {}
+    fn note(&self, _noted: &[u64]) {}
 
-    /// What of the source was met while it was read and has become no call, in words.
-    fn dropped(&self) -> Vec<String> {
+    /// What of the source was met while it was read and has become no call.
+    fn dropped(&self) -> Vec<Dropped> {
         Vec::new()
     }
 }

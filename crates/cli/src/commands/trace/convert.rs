@@ -35,6 +35,10 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
         let help = "`netloom run --out DIR` with `output.operations = true` writes one";
         return Err(Error::new(ErrorKind::Usage, message).with_help(help));
     }
+    if !matches!(format, Format::Goal | Format::GoalBinary | Format::Ranks) {
+        let message = format!("{} is read but not written", format.name());
+        return Err(Error::new(ErrorKind::Usage, message).with_help("write goal, goal-binary or ranks"));
+    }
     if packed && format == Format::GoalBinary {
         let message = "a GOAL binary is not packed, since its readers map it into memory";
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave `.gz` out"));
@@ -81,7 +85,7 @@ fn write(
                 })
             });
         }
-        (Content::Program(_), Format::Ranks) => {
+        (Content::Program(_) | Content::Graph(_), Format::Ranks) => {
             let message = "a graph of operations cannot be written as MPI calls";
             let help = "its dependencies may be ones that no order of calls has";
             return Err(Error::new(ErrorKind::Usage, message).with_help(help));

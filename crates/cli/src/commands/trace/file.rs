@@ -6,11 +6,13 @@ use workload::program::{
     Damage,
     file::{Content, Format},
     input::Input,
+    traces::Scale,
 };
 
 /// Reads a file: its format, and what it holds.
 pub(super) fn read(input: &TraceInput) -> Result<(Format, Content), Error> {
-    Content::read(&Input::file(&input.file), input.unit).map_err(Error::input)
+    let scale = Scale { unit: input.unit, speed: input.speed };
+    Content::read(&Input::file(&input.file), scale).map_err(Error::input)
 }
 
 /// A file that turned out to be damaged while it was used.

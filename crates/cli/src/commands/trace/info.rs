@@ -176,7 +176,7 @@ fn bin(index: usize) -> (u64, u64) {
 
 fn word(content: &Content) -> &'static str {
     match content {
-        Content::Program(_) => "operations",
+        Content::Program(_) | Content::Graph(_) => "operations",
         Content::Script(_) => "calls",
     }
 }
@@ -194,7 +194,7 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
         ("ranks", content.ranks().to_string()),
         (word(content), format!("{total}{list}")),
     ];
-    if matches!(content, Content::Program(_)) {
+    if !matches!(content, Content::Script(_)) {
         lines.push(("edges", census.edges.to_string()));
     }
     lines.push(("messages", format!("{messages}, {} in all", print_bytes(census.bytes))));
@@ -218,6 +218,7 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
     let (least, longest) = (time::display(compute.min), time::display(compute.max));
     lines.push(("compute", format!("{least} to {longest}{most}, mean {mean}")));
     lines.push(("matching", matching(census.matching)));
+    lines.extend(content.dropped().into_iter().map(|line| ("not used", line)));
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }
 
@@ -266,9 +267,10 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         "sends_to": {"min": peers.min, "mean": peers.mean, "max": peers.max},
         "compute_ps": {"min": compute.min, "mean": compute.mean, "max": compute.max},
         "matching": state,
+        "not_used": content.dropped(),
     });
     if let Some(object) = object.as_object_mut() {
-        if matches!(content, Content::Program(_)) {
+        if !matches!(content, Content::Script(_)) {
             object.insert("edges".to_owned(), json!(census.edges));
         }
         if !unmatched.is_null() {

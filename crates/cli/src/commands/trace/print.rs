@@ -2,7 +2,7 @@
 
 use super::file::{damaged, read};
 use crate::{
-    args::{Format, RankRange, TraceInput},
+    args::{Format, TraceInput},
     console::Console,
     exit::{Exit, Outcome},
 };
@@ -10,11 +10,16 @@ use base::{
     index::RankId,
     units::{print_bytes, print_time},
 };
+use netloom::values::RankRange;
 use netloom::{Error, ErrorKind};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
-    ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
+    ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program,
+    file::Content,
+    lower::{Options, graph::lower_graph},
+    mpi::Script,
+    ranks,
 };
 
 /// Prints the operations of ranks whose numbers lie in a window.
@@ -36,6 +41,9 @@ pub(super) fn print(
         let shown = match &content {
             Content::Program(program) => operations(&**program, rank, window),
             Content::Script(script) => calls(&**script, rank, window),
+            Content::Graph(graph) => {
+                operations(&*lower_graph(graph.clone(), Options::default()), rank, window)
+            }
         }
         .map_err(damaged)?;
         match format {

@@ -1,13 +1,14 @@
 //! What an archive holds that no call of its ranks tells: noted as it is met, so that a run says so.
 
+use crate::program::mpi;
 use otf2::Archive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Record types of what matters to communication and time. Others say how a program was built and measured.
-const NOT_SIMULATED: [(std::ops::RangeInclusive<u8>, &str); 3] = [
-    (11..=11, "the recording was switched off and on: what happened meanwhile is missing"),
-    (35..=45, "windows of one-sided communication and their synchronisation are not simulated"),
-    (46..=52, "one-sided transfers (puts, gets, atomics) are not simulated"),
+/// Record types of what matters to communication and time, and whether messages are missing for them. Others say how a program was built and measured.
+const NOT_SIMULATED: [(std::ops::RangeInclusive<u8>, &str, bool); 3] = [
+    (11..=11, "the recording was switched off and on: what happened meanwhile is missing", false),
+    (35..=45, "windows of one-sided communication and their synchronisation are not simulated", true),
+    (46..=52, "one-sided transfers (puts, gets, atomics) are not simulated", true),
 ];
 
 /// Bit of collectives on communicators that are not read.
@@ -21,7 +22,7 @@ impl Dropped {
     /// A record that becomes no call.
     #[inline]
     pub(super) fn met(&self, record: u8) {
-        if let Some(kind) = NOT_SIMULATED.iter().position(|(records, _)| records.contains(&record)) {
+        if let Some(kind) = NOT_SIMULATED.iter().position(|(records, ..)| records.contains(&record)) {
             self.0.fetch_or(1 << kind, Ordering::Relaxed);
         }
     }
@@ -43,20 +44,22 @@ impl Dropped {
     }
 
     /// In words; locations that are not ranks' are added.
-    pub(super) fn lines(&self, archive: &Archive, ranks: &[u64]) -> Vec<String> {
+    pub(super) fn lines(&self, archive: &Archive, ranks: &[u64]) -> Vec<mpi::Dropped> {
         let met = self.0.load(Ordering::Relaxed);
         let kinds = NOT_SIMULATED.iter().enumerate().filter(|(kind, _)| met >> kind & 1 == 1);
-        let mut lines: Vec<String> = kinds.map(|(_, (_, what))| (*what).to_owned()).collect();
+        let line = |text: String, messages| mpi::Dropped { text, messages };
+        let mut lines: Vec<mpi::Dropped> =
+            kinds.map(|(_, (_, what, messages))| line((*what).to_owned(), *messages)).collect();
         if met & FOREIGN != 0 {
-            lines
-                .push("collectives of communicators that are not defined over ranks are left out".to_owned());
+            let text = "collectives of communicators that are not defined over ranks are left out";
+            lines.push(line(text.to_owned(), true));
         }
         let locations = &archive.definitions.locations;
         let others = locations.iter().filter(|(number, l)| l.events > 0 && !ranks.contains(number)).count();
         if others > 0 {
-            lines.push(format!(
-                "events of {others} locations that are no ranks, such as threads, are not read"
-            ));
+            let text =
+                format!("events of {others} locations that are no ranks, such as threads, are not read");
+            lines.push(line(text, false));
         }
         lines
     }

@@ -319,12 +319,12 @@ fn what_becomes_no_call_is_reported_once_it_is_met() {
         (barrier(5), ""),
     ] {
         let (directory, script) = written(&functions, &[events(extra), events(extra)]);
-        assert_eq!(script.dropped(), Vec::<String>::new(), "nothing is read yet");
+        assert_eq!(script.dropped(), [], "nothing is read yet");
         (0..2).for_each(|rank| _ = calls(script.as_ref(), rank));
         let dropped = script.dropped();
         match told {
-            "" => assert_eq!(dropped, Vec::<String>::new()),
-            _ => assert!(dropped.len() == 1 && dropped[0].contains(told), "{told}: {dropped:?}"),
+            "" => assert_eq!(dropped, []),
+            _ => assert!(dropped.len() == 1 && dropped[0].text.contains(told), "{told}: {dropped:?}"),
         }
         std::fs::remove_dir_all(directory).unwrap();
     }

@@ -69,7 +69,7 @@ enum State {
 }
 
 /// A collective call on its way.
-struct Running {
+pub(super) struct Running {
     task: Task,
     algorithm: &'static Algorithm,
     rounds: u32,
@@ -117,7 +117,8 @@ impl Cursor for Lowering {
         let Self { calls, held, maker } = self;
         while batch.ops.len() < BATCH {
             if let Some(running) = &mut maker.running {
-                if !running.step(&mut maker.chain, &mut maker.next, batch, &maker.shared) {
+                let reduce = maker.shared.options.reduce_ps_per_byte;
+                if !running.step(&mut maker.chain, &mut maker.next, batch, reduce) {
                     maker.running = None;
                 }
                 continue;
@@ -384,9 +385,8 @@ impl Maker {
         let collective = 1 + maker.unwrap_or(call.kind as u16);
         let pattern = Op { context: 2 * comm.id + 1, tag, collective, ..blank(Kind::Join, position) };
         let members = comm.members.clone();
-        let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
-        let posted = Vec::new();
-        let mut running = Running { task, algorithm, rounds, round: 0, members, pattern, posted, combine: 0 };
+        let mut running = Running::new(task, algorithm, members, pattern);
+        let rounds = running.rounds;
         let Some(request) = call.request else {
             self.running = Some(running);
             return Ok(());
@@ -394,7 +394,7 @@ impl Maker {
         let mut state = State::Done;
         if rounds > 0 {
             let mut beside = self.chain.clone();
-            while running.step(&mut beside, &mut self.next, batch, &self.shared) {}
+            while running.step(&mut beside, &mut self.next, batch, self.shared.options.reduce_ps_per_byte) {}
             state = State::Op(beside.emit(&mut self.next, batch, pattern, After::Finish));
             self.chain.emit(&mut self.next, batch, pattern, After::Finish);
         }
@@ -435,8 +435,19 @@ impl Maker {
 }
 
 impl Running {
-    /// Appends a round; false if there is none left.
-    fn step(&mut self, chain: &mut Chain, next: &mut u64, batch: &mut Batch, shared: &Shared) -> bool {
+    /// A call before its first round; transfers have the context, tag and origin of `pattern`.
+    pub(super) fn new(
+        task: Task,
+        algorithm: &'static Algorithm,
+        members: Option<Arc<[RankId]>>,
+        pattern: Op,
+    ) -> Self {
+        let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
+        Self { task, algorithm, rounds, round: 0, members, pattern, posted: Vec::new(), combine: 0 }
+    }
+
+    /// Appends a round; false if there is none left. Combining takes `reduce` picoseconds a byte.
+    pub(super) fn step(&mut self, chain: &mut Chain, next: &mut u64, batch: &mut Batch, reduce: u64) -> bool {
         if self.round >= self.rounds {
             return false;
         }
@@ -458,7 +469,7 @@ impl Running {
             return true;
         }
         self.posted.drain(..).for_each(|number| chain.wait_for(number));
-        let amount = std::mem::take(&mut self.combine).saturating_mul(shared.options.reduce_ps_per_byte);
+        let amount = std::mem::take(&mut self.combine).saturating_mul(reduce);
         if amount > 0 {
             let op = Op { kind: Kind::Calc, amount, ..self.pattern };
             chain.emit(next, batch, op, After::Finish);

@@ -30,6 +30,7 @@ mod agreement;
 mod chain;
 mod comms;
 mod cursor;
+pub mod graph;
 mod handles;
 mod mismatch;
 mod shared;
@@ -92,11 +93,14 @@ impl Program for Lowered {
     }
 
     fn noted(&self) -> Vec<u64> {
-        std::iter::once(self.shared.script.noted()).chain(self.shared.agreement.noted()).collect()
+        // How many words are the script's, these, and the agreement's.
+        let script = self.shared.script.noted();
+        std::iter::once(script.len() as u64).chain(script).chain(self.shared.agreement.noted()).collect()
     }
 
     fn note(&self, noted: &[u64]) {
-        if let Some((&script, called)) = noted.split_first() {
+        let Some((&words, rest)) = noted.split_first() else { return };
+        if let Some((script, called)) = rest.split_at_checked(words as usize) {
             self.shared.script.note(script);
             self.shared.agreement.note(called);
         }
@@ -105,7 +109,7 @@ impl Program for Lowered {
     fn remarks(&self) -> Vec<Remark> {
         let dropped = self.shared.script.dropped().into_iter();
         let mismatch = mismatch::found(&self.shared);
-        let remark = |flag| move |text| Remark { flag, text };
-        dropped.map(remark(Remark::DROPPED)).chain(mismatch.map(remark(Remark::MISMATCH))).collect()
+        let differ = |text| Remark { flag: Remark::MISMATCH, text, missing: false };
+        dropped.map(Remark::dropped).chain(mismatch.map(differ)).collect()
     }
 }

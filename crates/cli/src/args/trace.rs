@@ -1,0 +1,91 @@
+//! Arguments of `netloom trace`.
+
+use super::shared::Format;
+use clap::{Args, Subcommand};
+use netloom::values::{RankRange, speed, unit_of_time};
+use std::path::PathBuf;
+use workload::program::file::{Format as ProgramFormat, LIBRARY};
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// What to do with the file.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// What to do with a file of rank programs.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show what a file holds: ranks, operations, messages, computing; do sends and receives fit together?
+    Info {
+        /// File of rank programs, and the unit of its computations.
+        #[command(flatten)]
+        input: TraceInput,
+        /// Of MPI calls, also count what they become: the messages of collectives, by the algorithms of this library: simple, openmpi, mpich
+        #[arg(long, value_name = "LIBRARY", num_args = 0..=1, default_missing_value = LIBRARY)]
+        expand: Option<String>,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Print operations of some ranks: the first ones, or a window
+    Print {
+        /// File of rank programs, and the unit of its computations.
+        #[command(flatten)]
+        input: TraceInput,
+        /// Ranks, such as 0-3,7
+        #[arg(long, value_name = "RANKS", default_value = "0", value_delimiter = ',', value_parser = clap::value_parser!(RankRange))]
+        ranks: Vec<RankRange>,
+        /// Operations of each rank
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        count: u64,
+        /// Number of the first of them
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        from: u64,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Write a file in another format
+    Convert(ConvertArgs),
+}
+
+/// Arguments of `trace convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// File of rank programs, and the unit of its computations.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// File to write; text whose name ends with .gz is packed
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
+    #[arg(long, value_name = "FORMAT", value_parser = program_format)]
+    pub to: Option<ProgramFormat>,
+    /// From MPI calls to GOAL: whose algorithms the collectives follow: simple, openmpi, mpich
+    #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
+    pub library: String,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A file of rank programs.
+#[derive(Debug, Args)]
+pub struct TraceInput {
+    /// GOAL text or binary, MPI calls as text, a trace (OTF2, SimGrid, liballprof, DUMPI, Chakra); packed by gzip or zstd or not
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Time of one unit of GOAL's computations
+    #[arg(long, value_name = "TIME", default_value = "1 ns", value_parser = unit_of_time)]
+    pub unit: u64,
+    /// Floating-point operations that a rank does in a second, for traces that count them
+    #[arg(long, value_name = "NUMBER", default_value = "1e9", value_parser = speed)]
+    pub speed: f64,
+}
+
+fn program_format(text: &str) -> Result<ProgramFormat, String> {
+    let found = ProgramFormat::ALL.into_iter().find(|f| f.name() == text);
+    found.ok_or_else(|| format!("there are {}", ProgramFormat::ALL.map(ProgramFormat::name).join(", ")))
+}

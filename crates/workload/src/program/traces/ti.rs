@@ -1,0 +1,497 @@
+//! SimGrid's time-independent traces: what each rank does, in operations and bytes instead of seconds.
+//!
+//! A line is `RANK ACTION ARGUMENTS`. All ranks stand in one file, or a list names a file for each. **Actions** have the arguments that
+//! SimGrid's `smpi_replay` reads. All of them are done on the communicator of all ranks, as there. Bytes are a number of elements times the size of a type,
+//! which is a byte, or a double if `init` has an argument. **Computation** is in floating-point operations: a [`Scale`] says how many a second takes.
+//!
+//! **Requests** are named by source, destination and tag, first come first served. Before SimGrid 3.20 a wait named none: it ends the newest, and sends
+//! had no tags. Which of the two a trace is shows in its first waits, or sends with two or four arguments.
+//!
+//! **Tests** say no result. A request that no wait ends is taken to have ended at its last test: the rank's lines are read once more, ahead,
+//! when the first test is met.
+
+use super::{
+    calls::{Shape, own_count},
+    files::{Listed, RankLines, Ranks},
+    notes::{Notes, RankNotes},
+    requests::Requests,
+    words::{Scale, picoseconds, wrong},
+};
+use crate::program::{
+    Damage,
+    input::Input,
+    mpi::{Call, Calls, CollectiveKind, Dropped, Mode, Script, WORLD},
+};
+use ahead::ended_by_tests;
+use arguments::{Arguments, envelope, times};
+use base::{index::RankId, param::Built};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+mod ahead;
+mod arguments;
+
+/// Every action, in small letters: older traces write some with capitals.
+const ACTIONS: [&str; 29] = [
+    "init",
+    "finalize",
+    "comm_size",
+    "comm_split",
+    "comm_dup",
+    "send",
+    "isend",
+    "recv",
+    "irecv",
+    "test",
+    "wait",
+    "waitall",
+    "sendrecv",
+    "barrier",
+    "bcast",
+    "reduce",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "reducescatter",
+    "scan",
+    "exscan",
+    "compute",
+];
+
+/// Kinds of [`Notes`].
+const SPLIT: u64 = 0;
+const UNOPENED: u64 = 1;
+
+/// True if a text begins like such a trace: with the number of a rank and an action.
+pub(in crate::program) fn begins(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut words = line.unwrap_or("").split_ascii_whitespace();
+    let rank = words.next().is_some_and(|word| word.parse::<u32>().is_ok());
+    rank && words.next().is_some_and(is_action)
+}
+
+fn is_action(word: &str) -> bool {
+    let small = word.to_ascii_lowercase();
+    ACTIONS.contains(&small.as_str()) || matches!(small.as_str(), "sleep" | "location")
+}
+
+/// How requests are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Naming {
+    /// By source, destination and tag.
+    #[default]
+    Envelope,
+    /// Not at all, before SimGrid 3.20.
+    Newest,
+}
+
+/// What a line says about [`Naming`].
+fn naming(line: &str) -> Option<Naming> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let action = words.next()?;
+    match (action, words.count()) {
+        ("wait", 0) => Some(Naming::Newest),
+        ("wait", _) => Some(Naming::Envelope),
+        ("send" | "isend" | "recv" | "irecv" | "Isend" | "Irecv", 2) => Some(Naming::Newest),
+        ("send" | "isend" | "recv" | "irecv", 4) => Some(Naming::Envelope),
+        _ => None,
+    }
+}
+
+/// Reads a trace: a list of files with one rank each, or a file of all ranks.
+///
+/// # Errors
+/// If a file is missing or no trace.
+pub(in crate::program) fn read(
+    input: &Input<'_>,
+    listed: Option<Listed>,
+    scale: Scale,
+) -> Built<Arc<dyn Script>> {
+    let mut found = None;
+    let all = |input: &Input<'_>, found: &mut Option<Naming>| {
+        Ranks::all(input, |line| *found = found.or_else(|| naming(line)))
+    };
+    let ranks = Arc::new(match listed.map(|l| l.paths) {
+        None => all(input, &mut found)?,
+        Some(paths) if paths.len() == 1 => all(&Input::file(&paths[0]), &mut found)?,
+        Some(paths) => Ranks::each(input, paths)?,
+    });
+    if let Ranks::Each(_) = &*ranks {
+        // The first rank may have no transfers, but few of them have none.
+        'ranks: for rank in RankId::first(ranks.len().min(16)) {
+            let mut lines = RankLines::new(&ranks, rank);
+            while let Some((number, line)) = lines.next_line().map_err(|Damage(m)| vec![input.problem(m)])? {
+                found = naming(line);
+                if found.is_some() {
+                    break 'ranks;
+                }
+                if number >= 100_000 {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(Arc::new(Ti { ranks, naming: found.unwrap_or_default(), scale, notes: Arc::default() }))
+}
+
+struct Ti {
+    ranks: Arc<Ranks>,
+    naming: Naming,
+    scale: Scale,
+    notes: Arc<Notes>,
+}
+
+impl Script for Ti {
+    fn ranks(&self) -> u32 {
+        self.ranks.len()
+    }
+
+    fn open(&self, rank: RankId) -> Box<dyn Calls> {
+        let maker = Maker {
+            ranks: Arc::clone(&self.ranks),
+            rank,
+            naming: self.naming,
+            scale: self.scale,
+            notes: Arc::clone(&self.notes),
+            met: RankNotes::new(rank),
+            ready: VecDeque::new(),
+            at: 0,
+            requests: Requests::new(),
+            default: 1,
+            tested: None,
+        };
+        Box::new(Reader { lines: RankLines::new(&self.ranks, rank), maker })
+    }
+
+    fn describe(&self, rank: RankId, position: u32) -> String {
+        format!("{}:{position}", self.ranks.name(rank))
+    }
+
+    fn makes_communicators(&self) -> bool {
+        false
+    }
+
+    fn noted(&self) -> Vec<u64> {
+        self.notes.words()
+    }
+
+    fn note(&self, noted: &[u64]) {
+        self.notes.add(noted);
+    }
+
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |kind: u64, n: u64| match kind {
+            SPLIT => format!(
+                "{n} calls that split communicators have no effect: a time-independent trace does not say on which one a call is, so all are done \
+                 by all ranks"
+            ),
+            _ => format!("{n} waits name a request that is not open and are passed over"),
+        };
+        let dropped = |(kind, n)| Dropped { text: text(kind, n), messages: kind == SPLIT };
+        self.notes.totals().into_iter().map(dropped).collect()
+    }
+}
+
+/// Source, destination and tag as the trace writes them; all zero where requests have no names.
+type Name = (i64, i64, i64);
+
+struct Reader {
+    lines: RankLines,
+    maker: Maker,
+}
+
+/// Makes calls of a rank's lines.
+struct Maker {
+    ranks: Arc<Ranks>,
+    rank: RankId,
+    naming: Naming,
+    scale: Scale,
+    notes: Arc<Notes>,
+    met: RankNotes,
+    /// Calls that are made and not handed over.
+    ready: VecDeque<(Call, u32)>,
+    /// Number of the present line.
+    at: u64,
+    requests: Requests<Name>,
+    /// Bytes of an element without a type.
+    default: u64,
+    /// Lines of tests at which a request ended; read when the first test is met.
+    tested: Option<BTreeSet<u64>>,
+}
+
+impl Calls for Reader {
+    fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
+        loop {
+            if let Some(call) = self.maker.ready.pop_front() {
+                return Ok(Some(call));
+            }
+            let Some((number, line)) = self.lines.next_line()? else { return Ok(None) };
+            self.maker.at = number;
+            self.maker.line(line)?;
+        }
+    }
+}
+
+impl Maker {
+    fn line(&mut self, line: &str) -> Result<(), Damage> {
+        let mut words = line.split_ascii_whitespace();
+        let Some(rank) = words.next().filter(|word| !word.starts_with('#')) else { return Ok(()) };
+        if rank.parse() != Ok(self.rank.number()) {
+            return Err(
+                self.wrong(format!("this is of rank {rank}, but a line of rank {} stands here", self.rank))
+            );
+        }
+        let action = words.next().ok_or_else(|| self.wrong("an action is missing".to_owned()))?;
+        let mut small = String::new();
+        let action = if action.bytes().any(|b| b.is_ascii_uppercase()) {
+            small.push_str(action);
+            small.make_ascii_lowercase();
+            &small
+        } else {
+            action
+        };
+        let mut arguments = Arguments { words, default: self.default };
+        let done = match action {
+            "send" | "isend" | "recv" | "irecv" => self.transfer(action, &mut arguments),
+            "compute" | "sleep" | "test" | "wait" | "waitall" => self.local(action, &mut arguments),
+            "init" => {
+                self.default = if arguments.words.next().is_some() { 8 } else { 1 };
+                Ok(())
+            }
+            "finalize" | "comm_size" | "comm_dup" | "location" => Ok(()),
+            "comm_split" => {
+                self.met.met(SPLIT, &self.notes);
+                Ok(())
+            }
+            "sendrecv" => self.sendrecv(&mut arguments),
+            _ => self.collective(action, &mut arguments),
+        };
+        done.map_err(|what| self.wrong(format!("{action}: {what}")))
+    }
+
+    #[cold]
+    fn wrong(&self, what: String) -> Damage {
+        wrong(&self.ranks.name(self.rank), self.at, what)
+    }
+
+    fn push(&mut self, call: Call) {
+        self.ready.push_back((call, u32::try_from(self.at).unwrap_or(u32::MAX)));
+    }
+
+    fn compute(&mut self, flops: f64) {
+        let time = picoseconds(flops / self.scale.speed);
+        if time > 0 {
+            self.push(Call::Compute(time));
+        }
+    }
+
+    fn local(&mut self, action: &str, arguments: &mut Arguments<'_>) -> Result<(), String> {
+        match action {
+            "compute" => {
+                let flops = arguments.real("operations")?;
+                self.compute(flops);
+            }
+            "sleep" => {
+                let time = picoseconds(arguments.real("seconds")?);
+                self.push(Call::Compute(time));
+            }
+            "waitall" => {
+                let all = self.requests.close_all();
+                self.push(Call::Waitall(all.into()));
+            }
+            "wait" if self.naming == Naming::Newest => match self.requests.close_newest(&(0, 0, 0)) {
+                Some(request) => self.push(Call::Wait(request)),
+                None => self.met.met(UNOPENED, &self.notes),
+            },
+            "test" if self.naming == Naming::Newest => {}
+            "wait" => {
+                let name = arguments.name()?;
+                match self.opened(name).and_then(|name| self.requests.close(&name)) {
+                    Some(request) => self.push(Call::Wait(request)),
+                    None => self.met.met(UNOPENED, &self.notes),
+                }
+            }
+            _ => {
+                let name = arguments.name()?;
+                if self.tested.is_none() {
+                    let mut lines = RankLines::new(&self.ranks, self.rank);
+                    self.tested = Some(ended_by_tests(&mut lines, self.rank).map_err(|Damage(m)| m)?);
+                }
+                if self.tested.as_ref().is_some_and(|lines| lines.contains(&self.at))
+                    && let Some(request) = self.opened(name).and_then(|name| self.requests.close(&name))
+                {
+                    self.push(Call::Test { completed: [request].into() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The name under which a request of this one was opened: a receive from anybody is waited for by what it got.
+    fn opened(&self, (source, destination, tag): Name) -> Option<Name> {
+        let sources = [source, -555, -1];
+        let names = sources.into_iter().flat_map(|s| [tag, -444, -1].map(|t| (s, destination, t)));
+        names.into_iter().find(|name| self.requests.is_open(name))
+    }
+
+    fn transfer(&mut self, action: &str, arguments: &mut Arguments<'_>) -> Result<(), String> {
+        let sends = matches!(action, "send" | "isend");
+        let partner = arguments.whole("partner")?;
+        let tag = if self.naming == Naming::Envelope || arguments.words.clone().count() > 2 {
+            arguments.whole("tag")?
+        } else {
+            0
+        };
+        // Receives whose size is not known have a negative one.
+        let unknown = !sends && arguments.words.clone().next().is_some_and(|word| word.starts_with('-'));
+        let bytes = if unknown {
+            u64::MAX
+        } else {
+            let elements = arguments.count("size")?;
+            elements.saturating_mul(arguments.size_of_type()?)
+        };
+        let envelope = envelope(partner, tag, bytes, sends)?;
+        let me = i64::from(self.rank.number());
+        let name = match (self.naming, sends) {
+            (Naming::Newest, _) => (0, 0, 0),
+            (_, true) => (me, partner, tag),
+            (_, false) => (partner, me, tag),
+        };
+        let call = match action {
+            "send" => Call::Send(envelope, Mode::Standard),
+            "recv" => Call::Recv(envelope),
+            "isend" => Call::Isend(envelope, Mode::Standard, self.requests.open(name)),
+            _ => Call::Irecv(envelope, self.requests.open(name)),
+        };
+        self.push(call);
+        Ok(())
+    }
+
+    fn sendrecv(&mut self, arguments: &mut Arguments<'_>) -> Result<(), String> {
+        let (sent, to) = (arguments.count("size")?, arguments.whole("destination")?);
+        let (received, from) = (arguments.count("size")?, arguments.whole("source")?);
+        let sent = sent.saturating_mul(arguments.size_of_type()?);
+        let received = received.saturating_mul(arguments.size_of_type()?);
+        self.push(Call::SendRecv(envelope(to, 0, sent, true)?, envelope(from, 0, received, false)?));
+        Ok(())
+    }
+
+    fn collective(&mut self, action: &str, a: &mut Arguments<'_>) -> Result<(), String> {
+        use CollectiveKind as K;
+        let size = self.ranks.len();
+        let shape = |kind, bytes: u64| Shape::new(kind, WORLD, bytes);
+        let mut flops = 0.0;
+        let shape = match action {
+            "barrier" => shape(K::Barrier, 0),
+            "bcast" => {
+                let elements = a.count("size")?;
+                let root = a.root()?;
+                shape(K::Bcast, a.bytes(elements)?).root(root)
+            }
+            "reduce" => {
+                let elements = a.count("size")?;
+                flops = a.real("operations")?;
+                let root = a.root()?;
+                shape(K::Reduce, a.bytes(elements)?).root(root)
+            }
+            "allreduce" | "scan" | "exscan" => {
+                let elements = a.count("size")?;
+                flops = a.real("operations")?;
+                let kind = match action {
+                    "allreduce" => K::Allreduce,
+                    "scan" => K::Scan,
+                    _ => K::Exscan,
+                };
+                shape(kind, a.bytes(elements)?)
+            }
+            "alltoall" | "allgather" => {
+                let (sent, _) = (a.count("size sent")?, a.count("size received")?);
+                shape(if action == "alltoall" { K::Alltoall } else { K::Allgather }, a.bytes(sent)?)
+            }
+            "gather" => {
+                let (sent, _) = (a.count("size sent")?, a.count("size received")?);
+                let root = a.root()?;
+                shape(K::Gather, a.bytes(sent)?).root(root)
+            }
+            "scatter" => {
+                let (_, received) = (a.count("size sent")?, a.count("size received")?);
+                let root = a.root()?;
+                a.size_of_type()?;
+                shape(K::Scatter, a.bytes(received)?).root(root)
+            }
+            "reducescatter" => {
+                let counts = a.counts(size)?;
+                flops = a.real("operations")?;
+                let bytes = a.size_of_type()?;
+                shape(K::ReduceScatter, 0).counts(times(counts, bytes))
+            }
+            _ => self.uneven(action, a)?,
+        };
+        self.push(shape.call());
+        self.compute(flops);
+        Ok(())
+    }
+
+    /// Collectives with a count for each rank.
+    fn uneven(&self, action: &str, a: &mut Arguments<'_>) -> Result<Shape, String> {
+        use CollectiveKind as K;
+        let (size, me) = (self.ranks.len(), self.rank.number());
+        let shape = |kind| Shape::new(kind, WORLD, 0);
+        Ok(match action {
+            "alltoallv" => {
+                a.count("size of what is sent")?;
+                let mut sent = a.counts(size)?;
+                a.count("size of what is received")?;
+                let received = a.counts(size)?;
+                let bytes = a.size_of_type()?;
+                sent = times(sent, bytes);
+                let bytes = a.size_of_type()?;
+                sent.extend(times(received, bytes));
+                shape(K::Alltoallv).counts(sent)
+            }
+            "allgatherv" => {
+                a.count("size sent")?;
+                let counts = a.counts(size)?;
+                // Displacements may follow, with or without types before them.
+                let more = a.words.clone().count();
+                let typed = more == 2 || more > size as usize;
+                let bytes = if typed { a.size_of_type().and_then(|_| a.size_of_type())? } else { a.default };
+                shape(K::Allgatherv).counts(times(counts, bytes))
+            }
+            "gatherv" => {
+                let sent = a.count("size sent")?;
+                // The tracer writes counts at the root alone.
+                let all = a.words.clone().count() >= size as usize;
+                let counts = if all { Some(a.counts(size)?) } else { None };
+                let root = a.root()?;
+                let (own, bytes) = (a.size_of_type()?, a.size_of_type()?);
+                let own = own_count(size, me, sent.saturating_mul(own));
+                let counts = counts.filter(|_| me == root).map_or(own, |counts| times(counts, bytes));
+                shape(K::Gatherv).root(root).counts(counts)
+            }
+            "scatterv" => {
+                let all = a.words.clone().count() > size as usize;
+                let counts = if all { Some(a.counts(size)?) } else { None };
+                let received = a.count("size received")?;
+                let root = a.root()?;
+                let (bytes, own) = (a.size_of_type()?, a.size_of_type()?);
+                let own = own_count(size, me, received.saturating_mul(own));
+                let counts = counts.filter(|_| me == root).map_or(own, |counts| times(counts, bytes));
+                shape(K::Scatterv).root(root).counts(counts)
+            }
+            _ => return Err("this action is not known".to_owned()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
