@@ -153,6 +153,11 @@ fn tree(k: u64, work: Work) -> FlowSetup {
     setup(&topology("fat-tree", &[("k", int(k)), ("levels", int(2))]), "d-mod-k", work)
 }
 
+/// Five levels of routers of 8 ports, 1,024 hosts.
+fn deep_tree(work: Work) -> FlowSetup {
+    setup(&topology("fat-tree", &[("k", int(4)), ("levels", int(5))]), "d-mod-k", work)
+}
+
 fn torus(dims: &[u64], work: Work) -> FlowSetup {
     let dims = base::param::Value::Ints(dims.to_vec());
     setup(&topology("torus", &[("dims", dims)]), "dimension-order", work)
@@ -179,6 +184,27 @@ const CASES: &[Case] = &[
         name: "tree-1024 10^5 random, equal",
         setup: || tree(32, random_at_once(1024, 100_000, |_| 1_000_000)),
     },
+    Case { name: "tree-1024 10^4 random, different", setup: || tree(32, random_at_once(1024, 10_000, size)) },
+    Case {
+        name: "tree-1024 2*10^4 random, different",
+        setup: || tree(32, random_at_once(1024, 20_000, size)),
+    },
+    Case {
+        name: "tree-1024 3*10^4 random, different",
+        setup: || tree(32, random_at_once(1024, 30_000, size)),
+    },
+    Case {
+        name: "deep-tree-1024 10^4 random, different",
+        setup: || deep_tree(random_at_once(1024, 10_000, size)),
+    },
+    Case {
+        name: "deep-tree-1024 2*10^4 random, different",
+        setup: || deep_tree(random_at_once(1024, 20_000, size)),
+    },
+    Case {
+        name: "deep-tree-1024 3*10^4 random, different",
+        setup: || deep_tree(random_at_once(1024, 30_000, size)),
+    },
     Case { name: "tree-64 10^4 random, different", setup: || tree(8, random_at_once(64, 10_000, size)) },
     Case { name: "torus-1000 20000 in turn, 1 MB", setup: || torus(&[10; 3], in_turn(1000, 40, 1_000_000)) },
 ];
@@ -187,7 +213,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let runs = args.iter().find_map(|a| a.strip_prefix("runs=")?.parse().ok()).unwrap_or(3);
     let filter = args.iter().find(|a| !a.starts_with("runs="));
-    println!("{:36} {:>8} {:>8} {:>8} {:>8} {:>8}", "case (CPU s)", "min", "median", "max", "us/msg", "MiB");
+    println!("{:40} {:>8} {:>8} {:>8} {:>8} {:>8}", "case (CPU s)", "min", "median", "max", "us/msg", "MiB");
     for case in CASES.iter().filter(|c| filter.is_none_or(|f| c.name.contains(f.as_str()))) {
         let setup = (case.setup)();
         let mut times: Vec<f64> = Vec::new();
@@ -202,7 +228,7 @@ fn main() {
         times.sort_by(f64::total_cmp);
         let median = times[times.len() / 2];
         println!(
-            "{:36} {:8.3} {median:8.3} {:8.3} {:8.2} {memory:8.0}",
+            "{:40} {:8.3} {median:8.3} {:8.3} {:8.2} {memory:8.0}",
             case.name,
             times[0],
             times[times.len() - 1],

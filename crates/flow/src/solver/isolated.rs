@@ -8,7 +8,8 @@
 
 use super::{
     Solver,
-    rows::{State, near},
+    rows::{CAP, near, taken},
+    wide::Wide,
 };
 
 /// Changes beyond this number are not looked at: some of so many meet.
@@ -82,7 +83,7 @@ impl Solver {
         // Counted as a visit of each, so that the choice between methods sees the same work whether a sharer is on its links or not.
         self.detached.1 += uses.len() as u64 + u64::from(tightest.is_some());
         let row = &mut self.sharers[sharer as usize];
-        (row.level, row.state, row.unsupported) = (level, State::Settled, true);
+        row.level = level;
         self.share(sharer)
     }
 
@@ -97,8 +98,30 @@ impl Solver {
             return self.fresh.push(sharer);
         }
         let row = &self.sharers[sharer as usize];
-        if let (level, Some(link)) = self.alone_at(uses, row.weight, row.cap) {
+        let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
+        if let Some(link) = tightest {
             self.links[link as usize].level = level;
+        }
+        self.stand_alone(sharer, tightest);
+    }
+
+    /// A sharer that is alone on its links has its level, which the tightest of them or its cap supports.
+    fn stand_alone(&mut self, sharer: u32, tightest: Option<u32>) {
+        let row = &mut self.sharers[sharer as usize];
+        row.support = tightest.unwrap_or(CAP);
+        let level = row.level;
+        for e in &self.entries[sharer as usize] {
+            let link = &mut self.links[e.link as usize];
+            debug_assert_eq!(link.members.len(), 1, "who is alone meets nobody");
+            let supports = tightest == Some(e.link);
+            link.supported = u32::from(supports);
+            (link.own, link.others) = (Wide::default(), Wide::default());
+            if supports {
+                link.own.add(e.rate)
+            } else {
+                link.others.add(taken(e.rate, level))
+            }
+            link.top = level;
         }
     }
 
@@ -142,7 +165,8 @@ impl Solver {
             }
         }
         self.visits += entries.len() as u64;
-        if let Some(link) = tightest.filter(|_| level <= cap) {
+        let support = tightest.filter(|_| level <= cap);
+        if let Some(link) = support {
             self.visits += 1;
             let row = &mut self.links[link as usize];
             if near(row.before, level) {
@@ -155,6 +179,7 @@ impl Solver {
         self.entries[sharer as usize] = entries;
         debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let row = &mut self.sharers[sharer as usize];
-        (row.level, row.epoch, row.state, row.unsupported) = (level, self.epoch, State::Settled, true);
+        (row.level, row.epoch) = (level, self.epoch);
+        self.stand_alone(sharer, support);
     }
 }

@@ -1,14 +1,13 @@
 //! What the solver keeps of links and sharers.
 
+use super::wide::Wide;
+
 /// Relative difference below which a level counts as found again.
 // Six bits above the last digit of a double: room for sums whose terms came in another order.
 pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// A sum that has fallen below this part of what it was is summed again.
 pub(super) const SMALL: f64 = 1.0 / 1024.0;
-
-/// What is left below this part of a link's capacity has lost digits if something was added back to it.
-pub(super) const LITTLE: f64 = 1.0 / 16.0;
 
 /// A level is the same if nobody computed it anew.
 #[inline]
@@ -20,7 +19,13 @@ pub(super) fn same(a: f64, b: f64) -> bool {
 pub(super) fn near(before: f64, now: f64) -> bool {
     debug_assert!(now >= 0.0, "a level is no negative number");
     // Infinite before, finite now: the difference is infinite, so that no level is found again where there was none.
-    (before - now).abs() <= now * SAME
+    now < f64::INFINITY && (before - now).abs() <= now * SAME
+}
+
+/// What a sharer takes of a link; nothing as long as nothing limits it.
+#[inline]
+pub(super) fn taken(rate: f64, level: f64) -> f64 {
+    if level < f64::INFINITY { rate * level } else { 0.0 }
 }
 
 /// A sharer's place in a link's list.
@@ -39,30 +44,18 @@ pub(super) struct Link {
     /// Where it is full; infinite if it limits nobody.
     pub(super) level: f64,
     pub(super) members: Vec<Member>,
-    // A number in place of a flag: what was dirty in the solution before is clean in the next without a walk that says so.
-    /// Set while it is dirty: number of the solution.
-    pub(super) epoch: u64,
-    /// Dirty: counted; its level is found.
-    pub(super) counted: bool,
-    pub(super) done: bool,
-    /// Dirty: what is left for open sharers.
-    pub(super) left: f64,
-    /// Dirty: sum of the rates of open sharers, and their number.
-    pub(super) open: f64,
-    pub(super) opened: u32,
-    /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.
-    pub(super) most: f64,
-    /// Dirty: something was added back to `left` since it was counted.
-    pub(super) added: bool,
-    /// Dirty: greatest level of those that keep theirs.
+    /// So many of the first members are those that it supports.
+    pub(super) supported: u32,
+    /// What all other members take of it.
+    pub(super) others: Wide,
+    /// What those that it supports take of it per level.
+    pub(super) own: Wide,
+    /// No other member has a greater level.
     pub(super) top: f64,
-    /// Dirty: those that keep their level are too many, because the capacity fell.
-    pub(super) over: bool,
-    /// Dirty: the lowest of its steps.
-    pub(super) announced: f64,
-    /// It is in the list of those to be announced.
-    pub(super) pending: bool,
-    /// Its level before it became dirty.
+    /// It is to be looked at; those that it supports may have other levels than its own.
+    pub(super) queued: bool,
+    pub(super) forced: bool,
+    /// All levels anew: its level before.
     pub(super) before: f64,
     /// It is in the list of links that somebody uses.
     pub(super) listed: bool,
@@ -86,15 +79,13 @@ pub(super) struct Entry {
     pub(super) slot: u32,
     /// Use of the link per unit of share.
     pub(super) usage: f64,
+    /// What the sharer takes of the link per level, as in the link's list.
+    pub(super) rate: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Its level is not known.
-    Open,
-    /// Its new level is known.
-    Settled,
-}
+/// In place of a link that supports a sharer: its own cap, or nothing yet.
+pub(super) const CAP: u32 = u32::MAX - 1;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Sharer {
@@ -104,12 +95,12 @@ pub(super) struct Sharer {
     /// Level at its own cap.
     pub(super) cap: f64,
     pub(super) level: f64,
+    /// Solution of all levels in which it got its own.
     pub(super) epoch: u64,
     /// Solution in which it was last listed as changed.
     pub(super) listed: u64,
-    pub(super) state: State,
-    /// Its links are dirty.
-    pub(super) unsupported: bool,
+    /// The link that limits it, [`CAP`] or [`NOBODY`].
+    pub(super) support: u32,
     /// It is on none of its links, since it is alone there.
     pub(super) detached: bool,
 }

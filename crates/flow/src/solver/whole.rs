@@ -5,8 +5,8 @@
 //! at most, in the order of the lists; what a link's sharers take in all is kept from solution to solution while none of them changes.
 
 use super::{
-    SHARER, SMALL, Solver,
-    rows::{State, Step, Sum, near, same},
+    Solver,
+    rows::{CAP, SHARER, SMALL, Step, Sum, near, same},
 };
 use std::cmp::Reverse;
 
@@ -19,7 +19,6 @@ impl Solver {
     /// Decides how the next levels are found, after those of this solution: `asked` is the number of links and sharers that had been changed, `visits`
     /// that of list entries it looked at.
     pub(super) fn choose_method(&mut self, asked: u64, visits: u64) {
-        let [visit, entry, link] = PRICES;
         if self.whole {
             self.tries += 1;
             // Filling anew says nothing of what following the change would have cost, so that is tried from time to time.
@@ -27,10 +26,16 @@ impl Solver {
         } else if asked * 8 <= self.alive {
             // Where most was changed from outside the work is no measure.
             // Both methods give the same bits, so that a wrong guess costs time and nothing else.
-            let dear = visit * visits > entry * self.uses + link * self.used.len() as u64;
+            let dear = visits > self.cost_of_all();
             self.whole = dear && self.alive >= 64;
             self.tries = 0;
         }
+    }
+
+    /// What finding all levels costs, in entries of lists where changes are followed.
+    pub(super) fn cost_of_all(&self) -> u64 {
+        let [visit, entry, link] = PRICES;
+        (entry * self.uses + link * self.used.len() as u64) / visit
     }
 
     /// Finds the levels of all sharers.
@@ -54,6 +59,7 @@ impl Solver {
             }
         }
         self.begin_all();
+        self.ready = false;
         self.left = self.alive;
         while self.left > 0 {
             // Bits of numbers from zero on are ordered as the numbers are, so steps compare as integers.
@@ -66,7 +72,7 @@ impl Solver {
                     if level.is_finite() {
                         self.water = self.water.max(level);
                     }
-                    self.settle_in_all(sharer, level);
+                    self.settle_in_all(sharer, level, CAP);
                 }
                 continue;
             }
@@ -145,7 +151,7 @@ impl Solver {
         self.visits += members.len() as u64;
         for m in &members {
             if self.sharers[m.sharer as usize].epoch != self.epoch {
-                self.settle_in_all(m.sharer, found);
+                self.settle_in_all(m.sharer, found, link);
             }
         }
         self.links[link as usize].members = members;
@@ -169,15 +175,14 @@ impl Solver {
     }
 
     /// A sharer has its level.
-    fn settle_in_all(&mut self, sharer: u32, level: f64) {
+    fn settle_in_all(&mut self, sharer: u32, level: f64, support: u32) {
         debug_assert!(self.left > 0, "a sharer gets its level once");
         self.left -= 1;
         let row = &mut self.sharers[sharer as usize];
         let moved = !same(row.level, level);
-        (row.level, row.epoch, row.state) = (level, self.epoch, State::Settled);
-        let (weight, flows) = (row.weight, f64::from(row.count));
+        (row.level, row.epoch, row.support) = (level, self.epoch, support);
         for e in &self.entries[sharer as usize] {
-            let rate = e.usage * weight * flows;
+            let rate = e.rate;
             let sum = &mut self.sums[e.link as usize];
             // All links of the route hear of it at once: whoever asks for their level next gets what is left.
             sum.left -= rate * level;
