@@ -25,21 +25,25 @@
 mod follow;
 mod isolated;
 mod read;
+mod routes;
 mod rows;
 mod whole;
 mod wide;
 
-use rows::{Entry, Link, Member, NOBODY, Sharer, Step, Sum};
+use routes::{Block, Entry, Routes};
+use rows::{Fill, Link, Member, NOBODY, Sharer, Step, Sum};
 use std::{cmp::Reverse, collections::BinaryHeap};
 use wide::Wide;
 
 /// Links, sharers and the max-min fair levels of the last solution.
 #[derive(Clone, Debug, Default)]
 pub struct Solver {
+    fills: Vec<Fill>,
     links: Vec<Link>,
     sharers: Vec<Sharer>,
-    /// Links of each sharer.
-    entries: Vec<Vec<Entry>>,
+    routes: Routes,
+    /// The links of a route while it is made.
+    merged: Vec<(u32, f64)>,
     free: Vec<u32>,
     epoch: u64,
     /// Links and sharers that were touched since the last solution.
@@ -80,33 +84,30 @@ impl Solver {
     /// Adds a link; links are numbered from 0. The capacity is at least zero.
     pub fn link(&mut self, capacity: f64) -> u32 {
         debug_assert!(capacity >= 0.0, "a link's capacity is no negative number");
-        self.links.push(Link {
+        self.fills.push(Fill {
             capacity,
             level: f64::INFINITY,
-            members: Vec::new(),
             supported: 0,
             others: Wide::default(),
             own: Wide::default(),
             top: 0.0,
             queued: false,
             forced: false,
-            before: f64::INFINITY,
-            listed: false,
-            total: f64::NAN,
         });
+        self.links.push(Link { members: Vec::new(), before: f64::INFINITY, listed: false, total: f64::NAN });
         (self.links.len() - 1) as u32
     }
 
     /// Capacity of a link.
     #[must_use]
     pub fn capacity(&self, link: u32) -> f64 {
-        self.links[link as usize].capacity
+        self.fills[link as usize].capacity
     }
 
     /// Changes a link's capacity.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         debug_assert!(capacity >= 0.0, "a link's capacity is no negative number");
-        self.links[link as usize].capacity = capacity;
+        self.fills[link as usize].capacity = capacity;
         self.touched.push(link);
     }
 
@@ -131,9 +132,9 @@ impl Solver {
                 epoch: 0,
                 listed: 0,
                 support: NOBODY,
+                block: Block::default(),
                 detached: false,
             });
-            self.entries.push(Vec::new());
             (self.sharers.len() - 1) as u32
         });
         let sharer = &mut self.sharers[row as usize];
@@ -148,25 +149,35 @@ impl Solver {
     /// Puts a sharer on its links.
     fn enter(&mut self, row: u32, route: impl IntoIterator<Item = (u32, f64)>) {
         let weight = self.sharers[row as usize].weight;
-        let mut entries = std::mem::take(&mut self.entries[row as usize]);
-        entries.clear();
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
         for (link, usage) in route {
             debug_assert!(usage >= 0.0, "nobody gives a link anything");
             // Routes are short: a search along the list is cheaper than a map, and allocates nothing.
-            match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
-                Some(twice) => twice.usage += usage,
-                None => entries.push(Entry { link, slot: 0, usage, rate: 0.0 }),
+            match merged.iter_mut().find(|m: &&mut (u32, f64)| m.0 == link) {
+                Some(twice) => twice.1 += usage,
+                None => merged.push((link, usage)),
             }
         }
+        let block = self.routes.fit(self.sharers[row as usize].block, merged.len());
+        self.sharers[row as usize].block = block;
         // Sharer and link point at each other's place, so that a sharer leaves a link in O(1) however many share it.
-        for (n, e) in entries.iter_mut().enumerate() {
-            let members = &mut self.links[e.link as usize].members;
-            (e.slot, e.rate) = (members.len() as u32, e.usage * weight);
-            members.push(Member { sharer: row, entry: n as u32, rate: e.rate });
+        for (entry, &(link, usage)) in (0u32..).zip(&merged) {
+            let rate = usage * weight;
+            let members = &mut self.links[link as usize].members;
+            self.routes.entries[block.at(entry)] = Entry { link, slot: members.len() as u32, rate };
+            self.routes.usages[block.at(entry)] = usage;
+            members.push(Member { sharer: row, entry, rate });
+            self.recount(link);
         }
-        entries.iter().for_each(|e| self.recount(e.link));
-        self.uses += entries.len() as u64;
-        self.entries[row as usize] = entries;
+        self.uses += merged.len() as u64;
+        self.merged = merged;
+    }
+
+    /// Links of a sharer that is on them.
+    #[inline]
+    fn entries(&self, sharer: u32) -> &[Entry] {
+        &self.routes.entries[self.sharers[sharer as usize].block.range()]
     }
 
     /// Number of flows of a sharer.
@@ -209,11 +220,12 @@ impl Solver {
     }
 
     fn rate_again(&mut self, sharer: u32) {
-        let Sharer { count, weight, .. } = self.sharers[sharer as usize];
-        for e in &mut self.entries[sharer as usize] {
+        let Sharer { count, weight, block, .. } = self.sharers[sharer as usize];
+        for n in block.range() {
+            let e = &mut self.routes.entries[n];
+            e.rate = self.routes.usages[n] * weight * f64::from(count);
             let link = &mut self.links[e.link as usize];
             link.total = f64::NAN;
-            e.rate = e.usage * weight * f64::from(count);
             link.members[e.slot as usize].rate = e.rate;
         }
         self.reckon(sharer, 1.0);
@@ -223,8 +235,10 @@ impl Solver {
     fn remove(&mut self, sharer: u32) {
         self.reckon(sharer, -1.0);
         self.sharers[sharer as usize].count = 0;
-        let entries = std::mem::take(&mut self.entries[sharer as usize]);
-        for e in &entries {
+        let range = self.sharers[sharer as usize].block.range();
+        self.uses -= range.len() as u64;
+        for n in range {
+            let e = self.routes.entries[n];
             debug_assert_eq!(
                 self.links[e.link as usize].members[e.slot as usize].sharer, sharer,
                 "a place in a link's list points back"
@@ -234,9 +248,7 @@ impl Solver {
             self.touched.push(e.link);
         }
         self.alive -= 1;
-        self.uses -= entries.len() as u64;
         self.caps -= u64::from(self.sharers[sharer as usize].cap.is_finite());
-        self.entries[sharer as usize] = entries;
         self.free.push(sharer);
     }
 
@@ -251,9 +263,7 @@ impl Solver {
         let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
         let begun = self.visits;
         self.visits += visits;
-        if self.whole {
-            self.solve_all();
-        } else if !self.solve_isolated() && !self.solve_changed() {
+        if self.whole || !(self.solve_isolated() || self.solve_changed()) {
             self.solve_all();
         }
         self.choose_method(asked, self.visits - begun);

@@ -7,12 +7,12 @@
 
 use super::{
     Solver,
-    rows::{CAP, Link, Member, NOBODY, SAME, Step, near, same, taken},
+    rows::{CAP, Fill, GRAIN, KEPT, Member, NOBODY, SAME, Sharer, Step, near, same, taken},
     wide::Wide,
 };
 use std::cmp::Reverse;
 
-impl Link {
+impl Fill {
     /// Level at which it is full as things are; infinite if it limits nobody, zero if those that it does not support are too many.
     #[inline]
     fn full_at(&self) -> f64 {
@@ -22,6 +22,13 @@ impl Link {
         }
         // Plus zero: levels are compared by their bits.
         (self.others.left_of(self.capacity) / own).max(0.0) + 0.0
+    }
+
+    /// Levels that differ by no more are the same to it: what the difference makes is lost in its capacity.
+    #[inline]
+    fn grain(&self) -> f64 {
+        let own = self.own.rounded();
+        if own > 0.0 { self.capacity * GRAIN / own } else { 0.0 }
     }
 
     /// Level at which it would be full if it supported a sharer that takes `rate` per level, and `now` as things are.
@@ -54,7 +61,7 @@ impl Solver {
         self.fresh = fresh;
         while let Some(Reverse(Step { bits, row })) = self.steps.pop() {
             // Others have changed since it was queued, so it may be full later.
-            let now = self.links[row as usize].full_at();
+            let now = self.fills[row as usize].full_at();
             if now < f64::INFINITY && now > f64::from_bits(bits) * (1.0 + SAME) {
                 self.steps.push(Reverse(Step { bits: now.to_bits(), row }));
                 continue;
@@ -71,9 +78,9 @@ impl Solver {
     /// Forgets what is queued.
     fn give_up(&mut self) {
         while let Some(Reverse(step)) = self.steps.pop() {
-            let link = &mut self.links[step.row as usize];
+            let link = &mut self.fills[step.row as usize];
             (link.queued, link.forced) = (false, false);
-            if link.members.is_empty() {
+            if self.links[step.row as usize].members.is_empty() {
                 link.level = f64::INFINITY;
             }
         }
@@ -100,7 +107,7 @@ impl Solver {
                     top = top.max(row.level);
                 }
             }
-            let row = &mut self.links[link as usize];
+            let row = &mut self.fills[link as usize];
             (row.own, row.others, row.supported, row.top) = (own, others, supported, top);
         }
         self.used = used;
@@ -112,8 +119,8 @@ impl Solver {
             return;
         }
         let row = &self.sharers[sharer as usize];
-        for e in &self.entries[sharer as usize] {
-            let link = &mut self.links[e.link as usize];
+        for e in &self.routes.entries[row.block.range()] {
+            let link = &mut self.fills[e.link as usize];
             if row.support == e.link {
                 link.own.add(sign * e.rate);
             } else {
@@ -125,7 +132,7 @@ impl Solver {
 
     /// A link is to be looked at. `forced`: those that it supports may have other levels than its own.
     fn queue(&mut self, link: u32, forced: bool) {
-        let row = &mut self.links[link as usize];
+        let row = &mut self.fills[link as usize];
         row.forced |= forced;
         if !row.queued {
             row.queued = true;
@@ -137,13 +144,11 @@ impl Solver {
 
     /// A sharer is new, or was changed from outside: it gets a support that it can have.
     fn seat_again(&mut self, sharer: u32) {
-        let entries = std::mem::take(&mut self.entries[sharer as usize]);
-        let row = &self.sharers[sharer as usize];
-        let (support, level, cap) = (row.support, row.level, row.cap);
+        let Sharer { support, level, cap, block, .. } = self.sharers[sharer as usize];
         if support >= CAP {
             let (mut least, mut best) = (f64::INFINITY, NOBODY);
-            for e in &entries {
-                let full = self.links[e.link as usize].full_with(e.rate, taken(e.rate, level));
+            for e in self.entries(sharer) {
+                let full = self.fills[e.link as usize].full_with(e.rate, taken(e.rate, level));
                 if (full, e.link) < (least, best) {
                     (least, best) = (full, e.link);
                 }
@@ -151,17 +156,14 @@ impl Solver {
             if cap < least || best == NOBODY {
                 best = CAP;
             }
-            self.entries[sharer as usize] = entries;
             self.seat(sharer, best);
             if best == CAP {
                 self.set_level(sharer, cap);
             }
-        } else {
-            self.entries[sharer as usize] = entries;
         }
         let support = self.sharers[sharer as usize].support;
-        for n in 0..self.entries[sharer as usize].len() {
-            let link = self.entries[sharer as usize][n].link;
+        for n in block.range() {
+            let link = self.routes.entries[n].link;
             self.queue(link, link == support);
         }
     }
@@ -170,12 +172,12 @@ impl Solver {
     fn seat(&mut self, sharer: u32, to: u32) {
         let row = &mut self.sharers[sharer as usize];
         let (from, level) = (std::mem::replace(&mut row.support, to), row.level);
-        for n in 0..self.entries[sharer as usize].len() {
-            let e = self.entries[sharer as usize][n];
+        for n in row.block.range() {
+            let e = self.routes.entries[n];
             if e.link != from && e.link != to {
                 continue;
             }
-            let link = &mut self.links[e.link as usize];
+            let link = &mut self.fills[e.link as usize];
             if e.link == from {
                 link.supported -= 1;
                 link.own.add(-e.rate);
@@ -191,7 +193,7 @@ impl Solver {
                 link.supported += 1;
                 link.own.add(e.rate);
                 link.others.add(-taken(e.rate, level));
-                if link.supported as usize == link.members.len() {
+                if link.supported as usize == self.links[e.link as usize].members.len() {
                     link.others = Wide::default();
                 }
                 self.swap(e.link, e.slot, first);
@@ -204,44 +206,43 @@ impl Solver {
         debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let row = &mut self.sharers[sharer as usize];
         let (before, support) = (std::mem::replace(&mut row.level, level), row.support);
-        let entries = std::mem::take(&mut self.entries[sharer as usize]);
-        self.visits += entries.len() as u64;
-        for e in &entries {
+        let range = row.block.range();
+        self.visits += range.len() as u64;
+        for n in range {
+            let e = self.routes.entries[n];
             if e.link == support {
                 continue;
             }
-            let link = &mut self.links[e.link as usize];
-            link.others.add(taken(e.rate, level));
-            link.others.add(-taken(e.rate, before));
+            let link = &mut self.fills[e.link as usize];
+            link.others.exchange(taken(e.rate, before), taken(e.rate, level));
             link.top = link.top.max(level);
             // Most links of a network are not full, and stay so.
             if !link.queued && (link.supported > 0 || link.others.rounded() > link.capacity) {
                 self.queue(e.link, false);
             }
         }
-        self.entries[sharer as usize] = entries;
         self.list(sharer);
     }
 
     /// Finds a link's level, and gives it to those that it supports.
     fn settle(&mut self, link: u32) {
-        let row = &mut self.links[link as usize];
+        let row = &mut self.fills[link as usize];
         let (before, mut forced) = (row.level, std::mem::take(&mut row.forced));
         // It stays in the queue meanwhile: what it does to itself it knows.
         let mut now = row.full_at();
         if forced || now > before {
             now = self.let_go(link, now);
         }
-        if self.links[link as usize].top > now * (1.0 + SAME) {
-            let supported = self.links[link as usize].supported;
+        let Fill { top, supported, .. } = self.fills[link as usize];
+        if top > now + self.fills[link as usize].grain() {
             now = self.draw_in(link, now);
-            if self.links[link as usize].supported > supported {
+            if self.fills[link as usize].supported > supported {
                 forced = true;
                 now = self.let_go(link, now);
             }
         }
-        let found = if near(before, now) { before } else { now };
-        let row = &mut self.links[link as usize];
+        let found = if near(before, now, KEPT) { before } else { now };
+        let row = &mut self.fills[link as usize];
         (row.level, row.queued) = (found, false);
         if !forced && same(found, before) {
             return;
@@ -258,12 +259,12 @@ impl Solver {
     /// Those that are limited at less elsewhere are supported there. Returns the link's level after that.
     fn let_go(&mut self, link: u32, mut now: f64) -> f64 {
         loop {
-            let (mut slot, mut gone) = (0, false);
-            while slot < self.links[link as usize].supported {
+            let (mut slot, mut gone, grain) = (0, false, self.fills[link as usize].grain());
+            while slot < self.fills[link as usize].supported {
                 let sharer = self.links[link as usize].members[slot as usize].sharer;
                 self.visits += 1;
                 let (least, at) = self.least_elsewhere(sharer, link);
-                if least >= now || (at != CAP && least >= now * (1.0 - SAME)) {
+                if least >= now || (at != CAP && least >= now - grain) {
                     slot += 1;
                     continue;
                 }
@@ -277,7 +278,7 @@ impl Solver {
             if !gone {
                 return now;
             }
-            now = self.links[link as usize].full_at();
+            now = self.fills[link as usize].full_at();
         }
     }
 
@@ -285,8 +286,8 @@ impl Solver {
     #[inline]
     fn least_elsewhere(&self, sharer: u32, link: u32) -> (f64, u32) {
         let mut least = (self.sharers[sharer as usize].cap, CAP);
-        for e in &self.entries[sharer as usize] {
-            let row = &self.links[e.link as usize];
+        for e in self.entries(sharer) {
+            let row = &self.fills[e.link as usize];
             // One that is still to be looked at may rise; should it rise less, it draws in whom it must.
             let level = if row.queued { row.level.max(row.full_at()) } else { row.level };
             if level < least.0 && e.link != link {
@@ -299,17 +300,17 @@ impl Solver {
     /// Those that have more than the link can give are supported by it, highest first. Returns the link's level after that.
     fn draw_in(&mut self, link: u32, mut now: f64) -> f64 {
         let mut above = std::mem::take(&mut self.above);
-        let row = &self.links[link as usize];
-        let mut top = 0f64;
-        self.visits += row.members.len() as u64 - u64::from(row.supported);
-        for m in &row.members[row.supported as usize..] {
+        let others = &self.links[link as usize].members[self.fills[link as usize].supported as usize..];
+        let (mut top, grain) = (0f64, self.fills[link as usize].grain());
+        self.visits += others.len() as u64;
+        for m in others {
             let level = self.sharers[m.sharer as usize].level;
-            if level > now * (1.0 + SAME) { above.push((level, m.sharer)) } else { top = top.max(level) }
+            if level > now + grain { above.push((level, m.sharer)) } else { top = top.max(level) }
         }
         above.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (level, sharer) in above.drain(..) {
             // Each raises the link's level, but never above its own.
-            if level <= now * (1.0 + SAME) {
+            if level <= now + self.fills[link as usize].grain() {
                 top = top.max(level);
                 continue;
             }
@@ -318,9 +319,9 @@ impl Solver {
             if from < CAP {
                 self.queue(from, false);
             }
-            now = self.links[link as usize].full_at();
+            now = self.fills[link as usize].full_at();
         }
-        self.links[link as usize].top = top;
+        self.fills[link as usize].top = top;
         self.above = above;
         now
     }
@@ -337,24 +338,24 @@ impl Solver {
     /// Tells a member where it is.
     fn place(&mut self, link: u32, slot: u32) {
         if let Some(&Member { sharer, entry, .. }) = self.links[link as usize].members.get(slot as usize) {
-            self.entries[sharer as usize][entry as usize].slot = slot;
+            self.routes.entries[self.sharers[sharer as usize].block.at(entry)].slot = slot;
         }
     }
 
     /// Takes a member off a link's list; those that the link supports stay first.
     pub(super) fn take_out(&mut self, link: u32, slot: u32) {
-        let row = &mut self.links[link as usize];
+        let (row, members) = (&mut self.fills[link as usize], &mut self.links[link as usize].members);
         let mut gap = slot;
         if slot < row.supported {
             row.supported -= 1;
             gap = row.supported;
-            row.members.swap(slot as usize, gap as usize);
+            members.swap(slot as usize, gap as usize);
         }
-        row.members.swap_remove(gap as usize);
+        members.swap_remove(gap as usize);
         if row.supported == 0 {
             row.own = Wide::default();
         }
-        if row.supported as usize == row.members.len() {
+        if row.supported as usize == members.len() {
             row.others = Wide::default();
             row.top = 0.0;
         }

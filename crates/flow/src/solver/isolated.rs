@@ -8,7 +8,7 @@
 
 use super::{
     Solver,
-    rows::{CAP, near, taken},
+    rows::{CAP, KEPT, Sharer, near, taken},
     wide::Wide,
 };
 
@@ -24,9 +24,8 @@ impl Solver {
         // Lists are taken out while they are walked and put back after, so that they keep their memory.
         let mut touched = std::mem::take(&mut self.touched);
         for link in touched.drain(..) {
-            let row = &mut self.links[link as usize];
-            if row.members.is_empty() {
-                row.level = f64::INFINITY;
+            if self.links[link as usize].members.is_empty() {
+                self.fills[link as usize].level = f64::INFINITY;
             }
         }
         self.touched = touched;
@@ -45,9 +44,9 @@ impl Solver {
     /// True if all that changed are sharers alone on their links, and links with nobody else.
     fn all_alone(&self) -> bool {
         let alone = |sharer: u32| {
-            self.entries[sharer as usize].iter().all(|e| {
-                let link = &self.links[e.link as usize];
-                link.members.len() == 1 && link.capacity.is_finite()
+            self.entries(sharer).iter().all(|e| {
+                let (link, fill) = (&self.links[e.link as usize], &self.fills[e.link as usize]);
+                link.members.len() == 1 && fill.capacity.is_finite()
             })
         };
         self.fresh.iter().all(|&s| self.sharers[s as usize].count == 0 || alone(s))
@@ -60,8 +59,7 @@ impl Solver {
     /// True if nobody is on a link, so that a sharer may stay aside.
     #[must_use]
     pub fn is_idle(&self, link: u32) -> bool {
-        let link = &self.links[link as usize];
-        link.members.is_empty() && link.capacity.is_finite()
+        self.links[link as usize].members.is_empty() && self.fills[link as usize].capacity.is_finite()
     }
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.
@@ -71,7 +69,8 @@ impl Solver {
         self.uses += uses.len() as u64;
         let row = self.row(weight, cap);
         self.sharers[row as usize].detached = true;
-        self.entries[row as usize].clear();
+        let block = self.sharers[row as usize].block;
+        self.sharers[row as usize].block = self.routes.fit(block, 0);
         row
     }
 
@@ -100,7 +99,7 @@ impl Solver {
         let row = &self.sharers[sharer as usize];
         let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
         if let Some(link) = tightest {
-            self.links[link as usize].level = level;
+            self.fills[link as usize].level = level;
         }
         self.stand_alone(sharer, tightest);
     }
@@ -110,9 +109,10 @@ impl Solver {
         let row = &mut self.sharers[sharer as usize];
         row.support = tightest.unwrap_or(CAP);
         let level = row.level;
-        for e in &self.entries[sharer as usize] {
-            let link = &mut self.links[e.link as usize];
-            debug_assert_eq!(link.members.len(), 1, "who is alone meets nobody");
+        let block = row.block;
+        for e in &self.routes.entries[block.range()] {
+            let link = &mut self.fills[e.link as usize];
+            debug_assert_eq!(self.links[e.link as usize].members.len(), 1, "who is alone meets nobody");
             let supports = tightest == Some(e.link);
             link.supported = u32::from(supports);
             (link.own, link.others) = (Wide::default(), Wide::default());
@@ -142,7 +142,7 @@ impl Solver {
         let (mut level, mut tightest) = (f64::INFINITY, u32::MAX);
         for &(link, usage) in uses {
             // The same operations in the same order as `settle_isolated` and `whole`: a sharer may be found by any of them, and gets the same bits.
-            let full = (self.links[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
+            let full = (self.fills[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
             if (full, link) < (level, tightest) {
                 (level, tightest) = (full, link);
             }
@@ -152,31 +152,29 @@ impl Solver {
 
     /// A sharer that is alone on its links gets the level of the tightest, or of its cap.
     fn settle_isolated(&mut self, sharer: u32) {
-        let entries = std::mem::take(&mut self.entries[sharer as usize]);
-        let cap = self.sharers[sharer as usize].cap;
+        let Sharer { cap, block, .. } = self.sharers[sharer as usize];
         let (mut level, mut tightest) = (f64::INFINITY, None);
-        for e in &entries {
-            let link = &mut self.links[e.link as usize];
-            link.before = std::mem::replace(&mut link.level, f64::INFINITY);
+        for e in &self.routes.entries[block.range()] {
+            let link = &mut self.fills[e.link as usize];
+            self.links[e.link as usize].before = std::mem::replace(&mut link.level, f64::INFINITY);
             // Plus zero: levels are compared by their bits.
-            let full = (link.capacity / link.members[e.slot as usize].rate).max(0.0) + 0.0;
+            let full = (link.capacity / e.rate).max(0.0) + 0.0;
             if (full, e.link) < (level, tightest.unwrap_or(u32::MAX)) {
                 (level, tightest) = (full, Some(e.link));
             }
         }
-        self.visits += entries.len() as u64;
+        self.visits += block.range().len() as u64;
         let support = tightest.filter(|_| level <= cap);
         if let Some(link) = support {
             self.visits += 1;
-            let row = &mut self.links[link as usize];
-            if near(row.before, level) {
-                level = row.before;
+            let before = self.links[link as usize].before;
+            if near(before, level, KEPT) {
+                level = before;
             }
-            row.level = level;
+            self.fills[link as usize].level = level;
         } else {
             level = cap;
         }
-        self.entries[sharer as usize] = entries;
         debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let row = &mut self.sharers[sharer as usize];
         (row.level, row.epoch) = (level, self.epoch);

@@ -6,7 +6,7 @@
 
 use super::{
     Solver,
-    rows::{CAP, SHARER, SMALL, Step, Sum, near, same},
+    rows::{CAP, SAME, SHARER, SMALL, Step, Sum, near, same},
 };
 use std::cmp::Reverse;
 
@@ -42,9 +42,8 @@ impl Solver {
     pub(super) fn solve_all(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         for link in touched.drain(..) {
-            let row = &mut self.links[link as usize];
-            if row.members.is_empty() {
-                row.level = f64::INFINITY;
+            if self.links[link as usize].members.is_empty() {
+                self.fills[link as usize].level = f64::INFINITY;
             }
         }
         self.touched = touched;
@@ -52,7 +51,7 @@ impl Solver {
         for &sharer in &fresh {
             if self.sharers[sharer as usize].count > 0 {
                 self.list(sharer);
-                if self.entries[sharer as usize].is_empty() {
+                if self.entries(sharer).is_empty() {
                     let cap = self.sharers[sharer as usize].cap;
                     self.steps.push(Reverse(Step { bits: cap.to_bits(), row: sharer | SHARER }));
                 }
@@ -111,10 +110,11 @@ impl Solver {
                 self.visits += row.members.len() as u64;
                 row.total = row.members.iter().map(|m| m.rate).sum();
             }
-            row.before = std::mem::replace(&mut row.level, f64::INFINITY);
+            let fill = &mut self.fills[link as usize];
+            row.before = std::mem::replace(&mut fill.level, f64::INFINITY);
             let opened = row.members.len() as u32;
-            self.sums[link as usize] = Sum { left: row.capacity, open: row.total, opened };
-            let level = (row.capacity / row.total).abs();
+            self.sums[link as usize] = Sum { left: fill.capacity, open: row.total, opened };
+            let level = (fill.capacity / row.total).abs();
             steps.push(Reverse(Step { bits: level.to_bits(), row: link }));
             true
         });
@@ -145,8 +145,8 @@ impl Solver {
         self.water = level;
         let row = &mut self.links[link as usize];
         // The other method leaves a link's level alone if nothing near it changed. Rounding apart, so does this one.
-        let found = if near(row.before, level) { row.before } else { level };
-        row.level = found;
+        let found = if near(row.before, level, SAME) { row.before } else { level };
+        self.fills[link as usize].level = found;
         let members = std::mem::take(&mut row.members);
         self.visits += members.len() as u64;
         for m in &members {
@@ -161,7 +161,7 @@ impl Solver {
     fn sum_open(&mut self, link: u32) {
         let row = &self.links[link as usize];
         self.visits += row.members.len() as u64;
-        let (mut left, mut open) = (row.capacity, 0.0);
+        let (mut left, mut open) = (self.fills[link as usize].capacity, 0.0);
         for m in &row.members {
             let s = &self.sharers[m.sharer as usize];
             if s.epoch == self.epoch {
@@ -181,7 +181,8 @@ impl Solver {
         let row = &mut self.sharers[sharer as usize];
         let moved = !same(row.level, level);
         (row.level, row.epoch, row.support) = (level, self.epoch, support);
-        for e in &self.entries[sharer as usize] {
+        let block = row.block;
+        for e in &self.routes.entries[block.range()] {
             let rate = e.rate;
             let sum = &mut self.sums[e.link as usize];
             // All links of the route hear of it at once: whoever asks for their level next gets what is left.

@@ -19,6 +19,19 @@ impl Wide {
         self.low = lost - (self.high - sum);
     }
 
+    /// Takes one number off and adds another in its place, which is a little faster than one after the other.
+    #[inline]
+    pub(super) fn exchange(&mut self, old: f64, new: f64) {
+        let more = new - old;
+        let part = more - new;
+        let rest = (new - (more - part)) - (old + part);
+        let sum = self.high + more;
+        let part = sum - self.high;
+        let lost = (self.high - (sum - part)) + (more - part) + (self.low + rest);
+        self.high = sum + lost;
+        self.low = lost - (self.high - sum);
+    }
+
     /// The sum as one double.
     #[inline]
     pub(super) fn rounded(self) -> f64 {
@@ -47,6 +60,11 @@ mod tests {
         for n in 0..1000u32 {
             sum.add(-1e9 / f64::from(3 * n + 1));
         }
+        assert!((sum.rounded() - 1e-12).abs() < 1e-18, "{sum:?}");
+        for n in 0..1000u32 {
+            sum.exchange(1e9 / f64::from(n + 7), 1e9 / f64::from(n + 8));
+        }
+        sum.exchange(1e9 / 1007.0, 1e9 / 7.0);
         assert!((sum.rounded() - 1e-12).abs() < 1e-18, "{sum:?}");
         sum.add(3.0);
         assert_eq!(sum.left_of(4.0), 1.0 - 1e-12);
