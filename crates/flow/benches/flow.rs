@@ -194,6 +194,22 @@ const CASES: &[Case] = &[
         setup: || tree(32, random_at_once(1024, 30_000, size)),
     },
     Case {
+        name: "tree-1024 3*10^4 random, within 1 %",
+        setup: || {
+            let mut setup = tree(32, random_at_once(1024, 30_000, size));
+            setup.config.accuracy = 0.01;
+            setup
+        },
+    },
+    Case {
+        name: "tree-1024 10^6 random, within 1 %",
+        setup: || {
+            let mut setup = tree(32, random_at_once(1024, 1_000_000, size));
+            setup.config.accuracy = 0.01;
+            setup
+        },
+    },
+    Case {
         name: "deep-tree-1024 10^4 random, different",
         setup: || deep_tree(random_at_once(1024, 10_000, size)),
     },

@@ -80,6 +80,11 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
         diagnostics.push(Diagnostic::new(faults.home, message));
     }
+    let key = "accuracy";
+    if config::accuracy(&section.values.text(key)).is_none() {
+        let message = format!("`{key}` is \"exact\" or a percentage up to 50, such as \"1 %\"");
+        diagnostics.push(Diagnostic::new(section.place(key), message));
+    }
     let mut config = FlowConfig::from_values(&section.values);
     let texts = section.values.texts(changes::KEY);
     if platform && !texts.is_empty() {

@@ -59,6 +59,15 @@ pub const ABOUT: About = About {
             doc: "Bandwidths that change during the run: \"12:3 at 5 us = 1 GB/s\" for the cable at port 3 of router 12, both directions, \
                   \"local at 5 us = 0\" for all links of a class. Flows on links of bandwidth 0 stand still. A platform's file has `events` instead.",
         },
+        Param {
+            name: "accuracy",
+            kind: Kind::Text,
+            default: Some("exact"),
+            doc: "\"exact\": shares change at the very instants at which flows begin and end. \"1 %\" (up to 50 %): shares are found for several ends and beginnings at \
+                  once. An end acts at most 1 % of the flow's age late, a beginning at most 1 % of the time from when the message was sent to when it would be over alone; \
+                  all end at their own instants. The verdict says how many solutions there were and how late they came. A short flow \
+                  beside old ones may be off by more than 1 % of its own time.",
+        },
         ranks::params::EAGER,
         ranks::params::CONTROL,
         ranks::params::OVERHEAD,
@@ -78,6 +87,8 @@ pub struct FlowConfig {
     pub max_flows: u64,
     /// Bandwidths that change during the run; a platform brings its own.
     pub changes: Vec<BandwidthChange>,
+    /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Batches`].
+    pub accuracy: f64,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,
     /// Programs: bytes of a request or grant.
@@ -96,13 +107,14 @@ impl FlowConfig {
             router_delay: 0,
             max_flows: 4_000_000,
             changes: Vec::new(),
+            accuracy: 0.0,
             eager: 64 << 10,
             control: 16,
             overhead: 0,
         }
     }
 
-    /// Reads checked values, but for `changes`, which needs the network: [`super::changes::read`].
+    /// Reads checked values ([`accuracy`] too must have been checked), but for `changes`, which needs the network: [`super::changes::read`].
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         let mut rules = match values.text("preset").as_str() {
@@ -121,9 +133,36 @@ impl FlowConfig {
             router_delay: values.time("router_delay"),
             max_flows: values.int("max_flows"),
             changes: Vec::new(),
+            accuracy: accuracy(&values.text("accuracy")).unwrap_or(0.0),
             eager: values.int("eager"),
             control: values.int("control"),
             overhead: values.time("overhead"),
+        }
+    }
+}
+
+/// Reads an accuracy: "exact" or a percentage up to 50. None if it is neither.
+#[must_use]
+pub fn accuracy(text: &str) -> Option<f64> {
+    if text == "exact" {
+        return Some(0.0);
+    }
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=50.0).contains(&percent).then_some(percent / 100.0)
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accuracies_are_exact_or_percentages() {
+        assert_eq!(accuracy("exact"), Some(0.0));
+        assert_eq!(accuracy("1 %"), Some(0.01));
+        assert_eq!(accuracy("50%"), Some(0.5));
+        for wrong in ["", "1", "-1 %", "51 %", "NaN %", "%"] {
+            assert_eq!(accuracy(wrong), None, "{wrong}");
         }
     }
 }

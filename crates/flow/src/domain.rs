@@ -183,6 +183,7 @@ impl FlowDomain {
     #[must_use]
     pub fn new(cx: Arc<Context>) -> Self {
         let mut sharing = Sharing::new(cx.config.rules.clone(), cx.measure.window);
+        sharing.set_accuracy(cx.config.accuracy);
         let network = Network::new(&cx, &mut sharing);
         let terminals = cx.fabric.terminals() as usize;
         Self {

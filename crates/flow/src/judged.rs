@@ -3,6 +3,7 @@
 use super::{
     context::{Context, FlowSetup},
     ended::Ended,
+    sharing::Batches,
 };
 use base::time::Ps;
 use model::{setup::Until, throughput};
@@ -43,6 +44,7 @@ pub fn judge(
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
         (false, false) => open_sources(&seen, &mut verdict),
     }
+    approximate(cx.config.accuracy, ended.domain.sharing.batches(), &mut verdict);
     if ended.domain.network.spreads {
         verdict.flag("single-path");
         let why =
@@ -53,6 +55,19 @@ pub fn judge(
         verdict.flag("too-few-samples");
     }
     verdict
+}
+
+/// Shares that were found late, and how late.
+fn approximate(accuracy: f64, batches: &Batches, verdict: &mut Verdict) {
+    if accuracy > 0.0 {
+        verdict.flag("approximate");
+        let (percent, longest) = (accuracy * 100.0, batches.longest * 1e6);
+        verdict.detail.push(format!(
+            "accuracy = \"{percent} %\": {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
+             its time alone; the longest delay was {longest:.3} us",
+            batches.happened, batches.solutions
+        ));
+    }
 }
 
 /// Overflow, deadlock, dead links, limits, and what is left of programs.

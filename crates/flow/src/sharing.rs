@@ -44,6 +44,8 @@ struct Flow {
     bundle: u32,
     /// Count of flows begun before it.
     order: u64,
+    /// When it began.
+    begun: Ps,
 }
 
 /// A flow in its latency. They end it in the order of the fields.
@@ -99,11 +101,13 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
 }
 
 mod bandwidths;
+mod batches;
 mod detached;
 mod goal;
 mod link_change;
 mod windows;
 
+pub use batches::Batches;
 use goal::Goal;
 pub use link_change::LinkChange;
 
@@ -141,6 +145,7 @@ pub struct Sharing {
     newly_detached: Vec<u32>,
     /// When something happens next.
     upcoming: FineTime,
+    batches: Batches,
 }
 
 impl Sharing {
@@ -172,6 +177,7 @@ impl Sharing {
             moved: Vec::new(),
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
+            batches: Batches::default(),
         }
     }
 
@@ -276,7 +282,7 @@ impl Sharing {
         self.begun += 1;
         self.active += 1;
         let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
-        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun };
+        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun, begun: at.rounded() };
         let number = self.free.pop().unwrap_or_else(|| {
             self.flows.push(flow);
             (self.flows.len() - 1) as u32
@@ -349,6 +355,9 @@ impl Sharing {
         if let Some(latent) = self.latent.peek() {
             next = next.min(latent.0.until);
         }
+        if self.active > 0 {
+            next = next.min(self.due());
+        }
         // Changes matter to flows alone.
         if let Some(change) = self.changes.last().filter(|_| self.active > 0) {
             next = next.min(change.at);
@@ -382,8 +391,10 @@ impl Sharing {
         self.now = at;
         let window = at.simultaneous_until();
         // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
+        let mut solve = false;
         while let Some(change) = self.changes.pop_if(|c| c.at <= window) {
             self.change(change);
+            solve = true;
         }
         while let Some((_, bundle)) = self.alarms.first().filter(|a| a.0 <= window) {
             self.end(bundle, at, window.since(at), over);
@@ -395,7 +406,9 @@ impl Sharing {
             self.latent.pop();
             self.join(flow, at, over);
         }
-        self.solve(at);
+        if self.is_due(at, window) || solve {
+            self.solve(at);
+        }
         self.look_ahead();
     }
 
@@ -404,7 +417,7 @@ impl Sharing {
         self.touch(bundle, at);
         let b = &mut self.bundles[bundle as usize];
         let reached = b.clock + b.share * slack;
-        let mut ended = 0;
+        let (mut ended, mut last) = (0, NONE);
         // The alarm was set for the first: it is over whatever rounding says.
         while let Some(Reverse(goal)) = b.goals.peek().filter(|g| ended == 0 || g.0.clock <= reached) {
             over.push(Over { tag: self.flows[goal.flow as usize].tag, at });
@@ -413,7 +426,7 @@ impl Sharing {
                 let flow = &self.flows[goal.flow as usize];
                 meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
             }
-            ended += 1;
+            (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }
         // All flows of a bundle get the same share, so one clock of work done per flow serves all; each has a goal on it, and only the nearest
@@ -432,6 +445,7 @@ impl Sharing {
         self.active -= ended as u64;
         self.alarms.set(bundle, FineTime::NEVER);
         self.leave(bundle, ended as u32);
+        self.ended_late(bundle, last, at);
     }
 
     /// Some flows of a bundle are gone.
@@ -509,6 +523,7 @@ impl Sharing {
         let b = &mut self.bundles[bundle as usize];
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
+        self.joined_late(bundle, flow, at);
     }
 
     /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
@@ -529,6 +544,7 @@ impl Sharing {
 
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: FineTime) {
+        self.nothing_waits();
         self.moved.clear();
         self.share_detached(at);
         let mut changed = std::mem::take(&mut self.listed);
@@ -536,17 +552,22 @@ impl Sharing {
         changed.extend_from_slice(self.solver.solve());
         for &bundle in &changed {
             self.touch(bundle, at);
-            let share = self.solver.share(bundle);
-            let b = &mut self.bundles[bundle as usize];
-            b.share = share;
-            let next = match b.goals.peek() {
-                Some(Reverse(goal)) if share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / share),
-                _ => FineTime::NEVER,
-            };
+            self.bundles[bundle as usize].share = self.solver.share(bundle);
+            let next = self.next_end(bundle, at);
             self.moved.push((bundle, next));
         }
         self.alarms.set_many(&self.moved);
         self.listed = changed;
+    }
+
+    /// When the first flow of a bundle is over at the share that it has.
+    #[inline]
+    fn next_end(&self, bundle: u32, at: FineTime) -> FineTime {
+        let b = &self.bundles[bundle as usize];
+        match b.goals.peek() {
+            Some(Reverse(goal)) if b.share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / b.share),
+            _ => FineTime::NEVER,
+        }
     }
 
     /// Finds the shares anew after flows were moved.
