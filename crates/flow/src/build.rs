@@ -36,6 +36,7 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     if parts.is_platform() {
         all.extend(Unread::all("model", &["duplex", "router_delay"], "a platform's file says so itself"));
         all.extend(Unread::all("routing", &["algorithm"], "a platform brings its own routes"));
+        all.extend(Unread::all("model", &["paths"], "a platform's routes are single paths"));
     }
     let values = &parts.written.model.values;
     if values.0.contains_key("preset") && values.text("preset") == "max-min" {

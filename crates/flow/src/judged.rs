@@ -45,6 +45,15 @@ pub fn judge(
         (false, false) => open_sources(&seen, &mut verdict),
     }
     approximate(cx.config.accuracy, ended.domain.sharing.batches(), &mut verdict);
+    if ended.domain.network.evenly {
+        verdict.flag("divided-evenly");
+        let why = if ended.domain.network.by_load {
+            "the routing chooses among paths by load; here messages are divided equally over them"
+        } else {
+            "packets choose among paths by chance; here messages are divided equally over them, so that no packets meet by chance: `packet` may take longer"
+        };
+        verdict.detail.push(why.to_owned());
+    }
     if ended.domain.network.spreads {
         verdict.flag("single-path");
         let why =

@@ -17,6 +17,10 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 pub struct Route {
     /// Its links, in order.
     pub links: Vec<u32>,
+    /// The part of each flow that crosses each of them; empty if all is on one path.
+    parts: Vec<f64>,
+    /// Links on a path but one, in the mean.
+    pub hops: u32,
     /// What a unit of share takes of each shared link: its own, and those of the way back.
     uses: Vec<(u32, f64)>,
     /// The same of fat pipes, each of which limits every flow by itself.
@@ -27,6 +31,14 @@ pub struct Route {
     bundles: Vec<u32>,
     /// It was made for one message: [`Sharing::forget`] gives it back.
     passing: bool,
+}
+
+/// What is known of a route before its uses are summed.
+struct Way {
+    links: Vec<u32>,
+    parts: Vec<f64>,
+    latency: f64,
+    hops: u32,
 }
 
 /// A flow that began and has not ended.
@@ -200,9 +212,31 @@ impl Sharing {
 
     /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
     pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {
-        let mut uses: Vec<(u32, f64)> = links.iter().map(|&l| (l, 1.0)).collect();
+        let uses = links.iter().map(|&l| (l, 1.0)).collect();
+        let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
+        let back = back.iter().map(|&l| (l, 1.0));
+        let hops = links.len().saturating_sub(1) as u32;
+        self.add_route(Way { links, parts: Vec::new(), latency, hops }, uses, back)
+    }
+
+    /// Adds a route over several paths: each link once, with the part of a flow that crosses it; the same of the way back. The latency is the mean
+    /// over the paths.
+    pub fn divided(&mut self, parts: &[(u32, f64)], back: &[(u32, f64)], between: f64) -> u32 {
+        debug_assert!(parts.iter().all(|p| p.1 > 0.0), "a link of a route is crossed");
+        let latency = parts.iter().fold(between, |sum, p| sum + p.1 * self.latencies[p.0 as usize]);
+        let hops = (parts.iter().map(|p| p.1).sum::<f64>() - 1.0).max(0.0).round() as u32;
+        let (links, shares) = parts.iter().copied().unzip();
+        self.add_route(Way { links, parts: shares, latency, hops }, parts.to_vec(), back.iter().copied())
+    }
+
+    fn add_route(
+        &mut self,
+        way: Way,
+        mut uses: Vec<(u32, f64)>,
+        back: impl Iterator<Item = (u32, f64)>,
+    ) -> u32 {
         if self.rules.cross > 0.0 {
-            uses.extend(back.iter().map(|&l| (l, self.rules.cross)));
+            uses.extend(back.map(|(l, part)| (l, self.rules.cross * part)));
         }
         // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
         let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
@@ -213,10 +247,10 @@ impl Sharing {
                 None => summed.push((link, usage)),
             }
         }
-        debug_assert!(between >= 0.0, "time between links does not go back");
-        let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
+        let Way { links, parts, latency, hops } = way;
+        debug_assert!(latency >= 0.0, "time on a route does not go back");
         let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
-        let route = Route { links, uses, pipes, latency, bundles: Vec::new(), passing: false };
+        let route = Route { links, parts, hops, uses, pipes, latency, bundles: Vec::new(), passing: false };
         if let Some(free) = self.forgotten.pop() {
             self.routes[free as usize] = route;
             return free;
@@ -250,6 +284,12 @@ impl Sharing {
         }
     }
 
+    /// What each link of a route could let through of a flow.
+    fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {
+        let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
+        route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part)
+    }
+
     /// A route, by the number that it was given.
     #[must_use]
     pub fn route_of(&self, route: u32) -> &Route {
@@ -272,7 +312,7 @@ impl Sharing {
     pub fn begin(&mut self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
         let row = &self.routes[route as usize];
         let (bandwidth, latency) = self.rules.factors(bytes);
-        let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
         let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
         // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
@@ -317,7 +357,7 @@ impl Sharing {
         }
         let (slowest, latency) = {
             let row = &self.routes[route as usize];
-            let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+            let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
             (slowest, row.latency)
         };
         let cap = self.rules.cap(latency, slowest, None, 1.0);
@@ -478,7 +518,7 @@ impl Sharing {
             self.active -= 1;
             return;
         }
-        let bandwidths = row.links.iter().map(|&l| self.solver.capacity(l));
+        let bandwidths = self.bandwidths(row);
         // Equal weight and cap on one route are one bundle. Compared by bits: a bundle must not change anybody's share by rounding.
         let weight = self.rules.weight(row.latency, bandwidths);
         let same = |b: &&u32| {

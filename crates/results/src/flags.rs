@@ -9,6 +9,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
     ("approximate", "shares of links were found late, by the part of the times that `accuracy` allows"),
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
+    (
+        "divided-evenly",
+        "packets choose among paths by chance or by load; this model divides messages equally over them",
+    ),
     ("input-dropped", "records of a file were read and not simulated; `detail` counts them"),
     ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
     ("no-failure", "links were to fail after the end of the run"),

@@ -63,8 +63,7 @@ impl Sharing {
     pub(super) fn joined_late(&mut self, bundle: u32, flow: u32, at: FineTime) {
         if self.batches.accuracy > 0.0 && !self.bundles[bundle as usize].detached {
             let Flow { begun, work, route, cap, .. } = self.flows[flow as usize];
-            let links = self.routes[route as usize].links.iter();
-            let rate = links.map(|&l| self.solver.capacity(l)).fold(cap, f64::min);
+            let rate = self.bandwidths(&self.routes[route as usize]).fold(cap, f64::min);
             self.wait(at, at.since(FineTime::at(begun)) + if rate > 0.0 { work / rate } else { 0.0 });
             self.set_alarm(bundle, at);
         }
