@@ -264,7 +264,8 @@ fn latencies(setup: &FlowSetup) -> Vec<(u32, u32, u64)> {
 /// What an accuracy costs in exactness.
 fn errors() {
     println!("{:40} {:>8} {:>8} {:>8} {:>8}", "case (relative error, %)", "accuracy", "mean", "99th", "max");
-    let cases: [(&str, fn() -> Work); 3] = [
+    type Made = fn() -> Work;
+    let cases: [(&str, Made); 3] = [
         ("tree-1024 10^4 random, different", || random_at_once(1024, 10_000, size)),
         ("tree-1024 3*10^4 random, different", || random_at_once(1024, 30_000, size)),
         ("tree-1024 arriving at half load, 20 each", || arriving(1024, 20)),

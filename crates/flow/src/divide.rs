@@ -133,7 +133,7 @@ mod tests {
         d.links.iter().for_each(|l| sum += l.1);
         // A packet crosses a link after each router, and the one before the first.
         assert!((sum - d.routers - 1.0).abs() < 1e-9, "{sum}");
-        assert!(first == 1.0 && last <= 1.0);
+        assert!(first >= 1.0 && last <= 1.0);
         assert!(d.links.iter().all(|l| l.1 <= 1.0 + 1e-9));
     }
 }

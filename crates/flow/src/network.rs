@@ -48,8 +48,9 @@ pub struct Network {
     pub after: bool,
     /// The routing had a choice for some message that took one path as a whole.
     pub spreads: bool,
-    /// Some message was divided over paths: among which the routing chooses by chance, and by load.
+    /// Some message was divided over paths.
     pub evenly: bool,
+    /// Some message was divided over paths among which the routing chooses by load.
     pub by_load: bool,
     /// Pairs whose messages are not divided.
     whole: Vec<bool>,
