@@ -333,6 +333,7 @@ impl Sharing {
         if let Some(latent) = self.latent.peek() {
             next = next.min(latent.0.until);
         }
+        // Without flows there are no shares to find.
         if self.active > 0 {
             next = next.min(self.due());
         }
@@ -384,6 +385,7 @@ impl Sharing {
             self.latent.pop();
             self.join(flow, at, over);
         }
+        // A bandwidth that changes waits for nobody: those on the link could get more than there is.
         if self.is_due(at, window) || solve {
             self.solve(at);
         }
@@ -522,6 +524,7 @@ impl Sharing {
 
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: FineTime) {
+        // Whatever waited is in this solution, so that the next wait begins with what happens after it.
         self.nothing_waits();
         self.moved.clear();
         self.share_detached(at);

@@ -159,6 +159,7 @@ impl Solver {
                 None => merged.push((link, usage)),
             }
         }
+        // A list of its own for each route would be one more place in memory to wait for.
         let block = self.routes.fit(self.sharers[row as usize].block, merged.len());
         self.sharers[row as usize].block = block;
         // Sharer and link point at each other's place, so that a sharer leaves a link in O(1) however many share it.
@@ -192,6 +193,7 @@ impl Solver {
         if count == 0 {
             return self.remove(sharer);
         }
+        // Off with what it took by its old rates, before these are gone: sums are never made afresh.
         self.reckon(sharer, -1.0);
         self.sharers[sharer as usize].count = count;
         self.rate_again(sharer);
@@ -228,6 +230,7 @@ impl Solver {
             link.total = f64::NAN;
             link.members[e.slot as usize].rate = e.rate;
         }
+        // Rates are in the route and in the links' lists alike, so both were changed before the sums are.
         self.reckon(sharer, 1.0);
         self.fresh.push(sharer);
     }
@@ -235,6 +238,7 @@ impl Solver {
     fn remove(&mut self, sharer: u32) {
         self.reckon(sharer, -1.0);
         self.sharers[sharer as usize].count = 0;
+        // Its block stays with the row: whoever gets the row next most often has a route of the same length.
         let range = self.sharers[sharer as usize].block.range();
         self.uses -= range.len() as u64;
         for n in range {
@@ -263,6 +267,7 @@ impl Solver {
         let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
         let begun = self.visits;
         self.visits += visits;
+        // The cheapest first: alone costs a route, following a change costs what changes, and all anew is the bound of both.
         if self.whole || !(self.solve_isolated() || self.solve_changed()) {
             self.solve_all();
         }

@@ -3,7 +3,7 @@
 use super::{Route, Sharing};
 
 /// What is known of a route before its uses are summed.
-struct Way {
+struct NewRoute {
     links: Vec<u32>,
     parts: Vec<f64>,
     latency: f64,
@@ -17,7 +17,7 @@ impl Sharing {
         let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
         let back = back.iter().map(|&l| (l, 1.0));
         let hops = links.len().saturating_sub(1) as u32;
-        self.add_route(Way { links, parts: Vec::new(), latency, hops }, uses, back)
+        self.add_route(NewRoute { links, parts: Vec::new(), latency, hops }, uses, back)
     }
 
     /// Adds a route over several paths: each link once, with the part of a flow that crosses it; the same of the way back. The latency is the mean
@@ -27,12 +27,12 @@ impl Sharing {
         let latency = parts.iter().fold(between, |sum, p| sum + p.1 * self.latencies[p.0 as usize]);
         let hops = (parts.iter().map(|p| p.1).sum::<f64>() - 1.0).max(0.0).round() as u32;
         let (links, shares) = parts.iter().copied().unzip();
-        self.add_route(Way { links, parts: shares, latency, hops }, parts.to_vec(), back.iter().copied())
+        self.add_route(NewRoute { links, parts: shares, latency, hops }, parts.to_vec(), back.iter().copied())
     }
 
     fn add_route(
         &mut self,
-        way: Way,
+        way: NewRoute,
         mut uses: Vec<(u32, f64)>,
         back: impl Iterator<Item = (u32, f64)>,
     ) -> u32 {
@@ -48,7 +48,7 @@ impl Sharing {
                 None => summed.push((link, usage)),
             }
         }
-        let Way { links, parts, latency, hops } = way;
+        let NewRoute { links, parts, latency, hops } = way;
         debug_assert!(latency >= 0.0, "time on a route does not go back");
         let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
         let route = Route { links, parts, hops, uses, pipes, latency, bundles: Vec::new(), passing: false };

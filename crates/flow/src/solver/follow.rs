@@ -184,6 +184,7 @@ impl Solver {
                 link.others.add(taken(e.rate, level));
                 link.top = link.top.max(level);
                 let last = link.supported;
+                // Exactly zero, not what rounding left.
                 if last == 0 {
                     link.own = Wide::default();
                 }
@@ -268,6 +269,7 @@ impl Solver {
                     slot += 1;
                     continue;
                 }
+                // Its level too, at once: this link's sum must know what it leaves behind.
                 self.seat(sharer, at);
                 self.set_level(sharer, least);
                 if at != CAP {
@@ -307,6 +309,7 @@ impl Solver {
             let level = self.sharers[m.sharer as usize].level;
             if level > now + grain { above.push((level, m.sharer)) } else { top = top.max(level) }
         }
+        // With the highest first none is drawn in that would have to be let go again.
         above.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (level, sharer) in above.drain(..) {
             // Each raises the link's level, but never above its own.

@@ -113,6 +113,7 @@ impl Solver {
         for e in &self.routes.entries[block.range()] {
             let link = &mut self.fills[e.link as usize];
             debug_assert_eq!(self.links[e.link as usize].members.len(), 1, "who is alone meets nobody");
+            // What a link remembers of earlier members is overwritten: there are no others whose part would be lost.
             let supports = tightest == Some(e.link);
             link.supported = u32::from(supports);
             (link.own, link.others) = (Wide::default(), Wide::default());

@@ -36,7 +36,7 @@ impl Block {
     }
 }
 
-/// All routes.
+/// Routes of all sharers, in blocks that are used again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
     pub(super) entries: Vec<Entry>,
