@@ -97,7 +97,7 @@ pub struct FlowConfig {
     pub changes: Vec<BandwidthChange>,
     /// Messages are divided over the paths that the routing spreads packets over.
     pub divided: bool,
-    /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Batches`].
+    /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Delays`].
     pub accuracy: f64,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,

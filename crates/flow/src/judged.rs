@@ -3,7 +3,7 @@
 use super::{
     context::{Context, FlowSetup},
     ended::Ended,
-    sharing::Batches,
+    sharing::Delays,
 };
 use base::time::Ps;
 use model::{setup::Until, throughput};
@@ -44,7 +44,7 @@ pub fn judge(
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
         (false, false) => open_sources(&seen, &mut verdict),
     }
-    approximate(cx.config.accuracy, ended.domain.sharing.batches(), &mut verdict);
+    approximate(cx.config.accuracy, ended.domain.sharing.delays(), &mut verdict);
     if ended.domain.network.evenly {
         verdict.flag("divided-evenly");
         let why = if ended.domain.network.by_load {
@@ -67,7 +67,7 @@ pub fn judge(
 }
 
 /// Shares that were found late, and how late.
-fn approximate(accuracy: f64, batches: &Batches, verdict: &mut Verdict) {
+fn approximate(accuracy: f64, batches: &Delays, verdict: &mut Verdict) {
     if accuracy > 0.0 {
         verdict.flag("approximate");
         let (percent, longest) = (accuracy * 100.0, batches.longest * 1e6);

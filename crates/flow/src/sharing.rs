@@ -106,13 +106,14 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
 
 mod bandwidths;
 mod batches;
+mod delays;
 mod detached;
 mod goal;
 mod link_change;
 mod routes;
 mod windows;
 
-pub use batches::Batches;
+pub use delays::Delays;
 use goal::Goal;
 pub use link_change::LinkChange;
 
@@ -150,7 +151,7 @@ pub struct Sharing {
     newly_detached: Vec<u32>,
     /// When something happens next.
     upcoming: FineTime,
-    batches: Batches,
+    delays: Delays,
 }
 
 impl Sharing {
@@ -182,7 +183,7 @@ impl Sharing {
             moved: Vec::new(),
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
-            batches: Batches::default(),
+            delays: Delays::default(),
         }
     }
 

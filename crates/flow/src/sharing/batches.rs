@@ -4,44 +4,29 @@
 //! late, a beginning at most `accuracy` of what the flow would take alone. So the first of a batch says when its shares are found, and all that
 //! happens until then is in it.
 
-use super::{FineTime, Flow, Sharing};
-
-/// How late ends and beginnings may act, and how late they did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Batches {
-    /// Part of an age, or of the time alone, that may pass; zero for none.
-    pub accuracy: f64,
-    /// When shares are found next, if something waits for it, and since when it does.
-    due: Option<(FineTime, FineTime)>,
-    /// The longest that something waited, in seconds.
-    pub longest: f64,
-    /// Ends and beginnings, and solutions for them.
-    pub happened: u64,
-    /// Number of solutions.
-    pub solutions: u64,
-}
+use super::{Delays, FineTime, Flow, Sharing};
 
 impl Sharing {
-    /// Ends and beginnings may act late: see [`Batches::accuracy`].
+    /// Ends and beginnings may act late: see [`Delays::accuracy`].
     pub fn set_accuracy(&mut self, accuracy: f64) {
         debug_assert!((0.0..1.0).contains(&accuracy), "an accuracy is a part of a time");
-        self.batches.accuracy = accuracy;
+        self.delays.accuracy = accuracy;
     }
 
     /// How late ends and beginnings acted.
     #[must_use]
-    pub fn batches(&self) -> &Batches {
-        &self.batches
+    pub fn delays(&self) -> &Delays {
+        &self.delays
     }
 
     /// When shares are found for what waits.
     pub(super) fn due(&self) -> FineTime {
-        self.batches.due.map_or(FineTime::NEVER, |d| d.0)
+        self.delays.due.map_or(FineTime::NEVER, |d| d.0)
     }
 
     /// Something happened that may act so many seconds times the accuracy late.
     fn wait(&mut self, at: FineTime, seconds: f64) {
-        let b = &mut self.batches;
+        let b = &mut self.delays;
         b.happened += 1;
         let latest = at.after(b.accuracy * seconds);
         b.due = Some(b.due.map_or((latest, at), |(due, since)| (due.min(latest), since)));
@@ -49,7 +34,7 @@ impl Sharing {
 
     /// A flow of a bundle is over, others may go on at the share that they have.
     pub(super) fn ended_late(&mut self, bundle: u32, flow: u32, at: FineTime) {
-        if self.batches.accuracy > 0.0 {
+        if self.delays.accuracy > 0.0 {
             // Who was alone leaves nothing to others.
             if !self.bundles[bundle as usize].detached {
                 let begun = FineTime::at(self.flows[flow as usize].begun);
@@ -61,7 +46,7 @@ impl Sharing {
 
     /// A flow joined a bundle, whose share is the same until the next solution.
     pub(super) fn joined_late(&mut self, bundle: u32, flow: u32, at: FineTime) {
-        if self.batches.accuracy > 0.0 && !self.bundles[bundle as usize].detached {
+        if self.delays.accuracy > 0.0 && !self.bundles[bundle as usize].detached {
             let Flow { begun, work, route, cap, .. } = self.flows[flow as usize];
             let rate = self.bandwidths(&self.routes[route as usize]).fold(cap, f64::min);
             self.wait(at, at.since(FineTime::at(begun)) + if rate > 0.0 { work / rate } else { 0.0 });
@@ -78,10 +63,10 @@ impl Sharing {
 
     /// True if shares must be found now; else those alone on their links have theirs.
     pub(super) fn is_due(&mut self, at: FineTime, window: FineTime) -> bool {
-        match self.batches.due {
-            None if self.batches.accuracy == 0.0 => return true,
+        match self.delays.due {
+            None if self.delays.accuracy == 0.0 => return true,
             Some((due, since)) if due <= window => {
-                self.batches.longest = self.batches.longest.max(at.since(since));
+                self.delays.longest = self.delays.longest.max(at.since(since));
                 return true;
             }
             _ => {}
@@ -94,7 +79,7 @@ impl Sharing {
 
     /// Shares are found: nothing waits.
     pub(super) fn nothing_waits(&mut self) {
-        self.batches.due = None;
-        self.batches.solutions += 1;
+        self.delays.due = None;
+        self.delays.solutions += 1;
     }
 }

@@ -197,7 +197,7 @@ fn batches_are_near_and_fewer() {
             let at = if tag < 1_000 { 0 } else { draw(2, 20) * MS };
             s.begin(FineTime::at(at), route, 100_000 + draw(3, 900_000), None, tag);
         }
-        (run(&mut s, 2_000), *s.batches())
+        (run(&mut s, 2_000), *s.delays())
     };
     let (exact, all) = ends(0.0);
     assert_eq!((all.happened, all.longest), (0, 0.0));
