@@ -155,6 +155,15 @@ fn sources_without_end() {
             Case {
                 has: &["single-path"],
                 ..case(
+                    "flow: a routing that chooses by load",
+                    &["model.kind=flow", "routing.algorithm=ugal-l"],
+                    "ok",
+                )
+            },
+            Case {
+                has: &["divided-evenly"],
+                lacks: &["single-path"],
+                ..case(
                     "flow: a routing that spreads",
                     &["model.kind=flow", "routing.algorithm=valiant"],
                     "ok",

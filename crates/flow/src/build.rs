@@ -36,6 +36,7 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     if parts.is_platform() {
         all.extend(Unread::all("model", &["duplex", "router_delay"], "a platform's file says so itself"));
         all.extend(Unread::all("routing", &["algorithm"], "a platform brings its own routes"));
+        all.extend(Unread::all("model", &["paths"], "a platform's routes are single paths"));
     }
     let values = &parts.written.model.values;
     if values.0.contains_key("preset") && values.text("preset") == "max-min" {
@@ -79,6 +80,11 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
     if let (true, Some(faults)) = (platform, parts.written.faults) {
         let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
         diagnostics.push(Diagnostic::new(faults.home, message));
+    }
+    let key = "accuracy";
+    if config::accuracy(&section.values.text(key)).is_none() {
+        let message = format!("`{key}` is \"exact\" or a percentage up to 50, such as \"1 %\"");
+        diagnostics.push(Diagnostic::new(section.place(key), message));
     }
     let mut config = FlowConfig::from_values(&section.values);
     let texts = section.values.texts(changes::KEY);

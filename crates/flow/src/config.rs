@@ -16,7 +16,7 @@ pub const ABOUT: About = About {
           equal shares, nothing else. The others are SimGrid's, with its factors: `maxmin` shares as 1 / latency; `cm02` adds cross-traffic \
           (acknowledgements take 5 % on the way back) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
           multiplies bandwidth by 0.97 and latency by 13.01 and weights by 1 / (latency + 20537 B / bandwidth of each link); `smpi` has factors by \
-          size and 8775 B. In these a flow's weight is 1 if its route has no latency. A route is what the routing says when the message is sent; an adaptive routing sees as backlog 4 KiB for every flow \
+          size and 8775 B. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`); where it takes one, that is what the routing says when the message is sent, and an adaptive routing sees as backlog 4 KiB for every flow \
           on a link. When links fail during a run, flows that cross them take a new way for what is left, and its latency again. \
           Not modelled: packets, buffers, and so queues, head-of-line blocking and credits; `packet` does that.",
     source: "Bertsekas, Gallager: Data Networks, section 6.5.2 (max-min fairness); Velho, Legrand: Accuracy study and improvement of network \
@@ -59,6 +59,23 @@ pub const ABOUT: About = About {
             doc: "Bandwidths that change during the run: \"12:3 at 5 us = 1 GB/s\" for the cable at port 3 of router 12, both directions, \
                   \"local at 5 us = 0\" for all links of a class. Flows on links of bandwidth 0 stand still. A platform's file has `events` instead.",
         },
+        Param {
+            name: "paths",
+            kind: Kind::Choice(&["divided", "single"]),
+            default: Some("divided"),
+            doc: "What becomes of a message where the routing spreads packets over several paths. `divided`: it flows over all of them at once, divided equally among the choices that \
+                  the routing names at each router; so do paths of equal length that are chosen by load. The verdict says `divided-evenly`. Paths of different lengths \
+                  chosen by load (UGAL and the like), or too many paths: it takes one, and the verdict says `single-path`. `single`: it always takes one.",
+        },
+        Param {
+            name: "accuracy",
+            kind: Kind::Text,
+            default: Some("exact"),
+            doc: "\"exact\": shares change at the very instants at which flows begin and end. \"1 %\" (up to 50 %): shares are found for several ends and beginnings at \
+                  once. An end acts at most 1 % of the flow's age late, a beginning at most 1 % of the time from when the message was sent to when it would be over alone; \
+                  all end at their own instants. The verdict says how many solutions there were and how late they came. A short flow \
+                  beside old ones may be off by more than 1 % of its own time.",
+        },
         ranks::params::EAGER,
         ranks::params::CONTROL,
         ranks::params::OVERHEAD,
@@ -78,6 +95,10 @@ pub struct FlowConfig {
     pub max_flows: u64,
     /// Bandwidths that change during the run; a platform brings its own.
     pub changes: Vec<BandwidthChange>,
+    /// Messages are divided over the paths that the routing spreads packets over.
+    pub divided: bool,
+    /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Delays`].
+    pub accuracy: f64,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,
     /// Programs: bytes of a request or grant.
@@ -96,13 +117,15 @@ impl FlowConfig {
             router_delay: 0,
             max_flows: 4_000_000,
             changes: Vec::new(),
+            divided: true,
+            accuracy: 0.0,
             eager: 64 << 10,
             control: 16,
             overhead: 0,
         }
     }
 
-    /// Reads checked values, but for `changes`, which needs the network: [`super::changes::read`].
+    /// Reads checked values ([`accuracy`] too must have been checked), but for `changes`, which needs the network: [`super::changes::read`].
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         let mut rules = match values.text("preset").as_str() {
@@ -121,9 +144,37 @@ impl FlowConfig {
             router_delay: values.time("router_delay"),
             max_flows: values.int("max_flows"),
             changes: Vec::new(),
+            divided: values.text("paths") == "divided",
+            accuracy: accuracy(&values.text("accuracy")).unwrap_or(0.0),
             eager: values.int("eager"),
             control: values.int("control"),
             overhead: values.time("overhead"),
+        }
+    }
+}
+
+/// Reads an accuracy: "exact" or a percentage up to 50. None if it is neither.
+#[must_use]
+pub fn accuracy(text: &str) -> Option<f64> {
+    if text == "exact" {
+        return Some(0.0);
+    }
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=50.0).contains(&percent).then_some(percent / 100.0)
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accuracies_are_exact_or_percentages() {
+        assert_eq!(accuracy("exact"), Some(0.0));
+        assert_eq!(accuracy("1 %"), Some(0.01));
+        assert_eq!(accuracy("50%"), Some(0.5));
+        for wrong in ["", "1", "-1 %", "51 %", "NaN %", "%"] {
+            assert_eq!(accuracy(wrong), None, "{wrong}");
         }
     }
 }

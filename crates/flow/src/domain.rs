@@ -183,6 +183,7 @@ impl FlowDomain {
     #[must_use]
     pub fn new(cx: Arc<Context>) -> Self {
         let mut sharing = Sharing::new(cx.config.rules.clone(), cx.measure.window);
+        sharing.set_accuracy(cx.config.accuracy);
         let network = Network::new(&cx, &mut sharing);
         let terminals = cx.fabric.terminals() as usize;
         Self {
@@ -303,7 +304,7 @@ impl FlowDomain {
         debug_assert!(message.created <= fx.now(), "a message is whole after it was sent");
         self.free.push(over.tag);
         self.network.count(&self.sharing, message.route, false);
-        let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
+        let hops = self.sharing.route_of(message.route).hops;
         self.sharing.forget(message.route);
         fx.record(Record::Delivered {
             time: fx.now(),

@@ -3,6 +3,7 @@
 use super::{
     context::{Context, FlowSetup},
     ended::Ended,
+    sharing::Delays,
 };
 use base::time::Ps;
 use model::{setup::Until, throughput};
@@ -43,6 +44,16 @@ pub fn judge(
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
         (false, false) => open_sources(&seen, &mut verdict),
     }
+    approximate(cx.config.accuracy, ended.domain.sharing.delays(), &mut verdict);
+    if ended.domain.network.evenly {
+        verdict.flag("divided-evenly");
+        let why = if ended.domain.network.by_load {
+            "the routing chooses among paths by load; here messages are divided equally over them"
+        } else {
+            "packets choose among paths by chance; here messages are divided equally over them, so that no packets meet by chance: `packet` may take longer"
+        };
+        verdict.detail.push(why.to_owned());
+    }
     if ended.domain.network.spreads {
         verdict.flag("single-path");
         let why =
@@ -53,6 +64,19 @@ pub fn judge(
         verdict.flag("too-few-samples");
     }
     verdict
+}
+
+/// Shares that were found late, and how late.
+fn approximate(accuracy: f64, batches: &Delays, verdict: &mut Verdict) {
+    if accuracy > 0.0 {
+        verdict.flag("approximate");
+        let (percent, longest) = (accuracy * 100.0, batches.longest * 1e6);
+        verdict.detail.push(format!(
+            "accuracy = \"{percent} %\": {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
+             its time alone; the longest delay was {longest:.3} us",
+            batches.happened, batches.solutions
+        ));
+    }
 }
 
 /// Overflow, deadlock, dead links, limits, and what is left of programs.

@@ -8,6 +8,7 @@ pub mod build;
 pub mod changes;
 pub mod config;
 pub mod context;
+pub mod divide;
 pub mod domain;
 pub mod ended;
 pub mod fine_time;

@@ -3,6 +3,7 @@
 use super::{
     changes::BandwidthChange,
     context::Context,
+    divide::{Division, divide},
     fine_time::FineTime,
     sharing::{LinkChange, Policy, Sharing},
 };
@@ -23,6 +24,12 @@ pub const BACKLOG: u64 = 4096;
 /// Routers that a way may visit: beyond, the routing goes in circles.
 const MAX_HOPS: u16 = 4096;
 
+/// Packets that are asked for their paths before a routing is taken to send all on one.
+const SAMPLES: u64 = 16;
+
+/// Links of divided routes that are kept; beyond, routes are found again for each message.
+const MAX_KEPT: usize = 30_000_000;
+
 /// No route that is the same for all messages.
 const NONE: u32 = u32::MAX;
 
@@ -39,8 +46,16 @@ pub struct Network {
     random: Stream,
     /// The links failed: the routing after it holds.
     pub after: bool,
-    /// The routing had a choice for some message.
+    /// The routing had a choice for some message that took one path as a whole.
     pub spreads: bool,
+    /// Some message was divided over paths.
+    pub evenly: bool,
+    /// Some message was divided over paths among which the routing chooses by load.
+    pub by_load: bool,
+    /// Pairs whose messages are not divided.
+    whole: Vec<bool>,
+    /// Links of divided routes that are kept for their pairs.
+    kept: usize,
 }
 
 /// A pair without a path, or whose path has no end.
@@ -70,6 +85,10 @@ impl Network {
             random: Stream::new(cx.seed, Purpose::Route, 0),
             after: false,
             spreads: false,
+            evenly: false,
+            by_load: false,
+            whole: Vec::new(),
+            kept: 0,
         }
     }
 
@@ -89,6 +108,7 @@ impl Network {
         debug_assert_ne!(pair, NONE, "the last number stands for no route");
         self.known.set(key, 0, pair);
         self.routes.push(NONE);
+        self.whole.push(false);
         pair
     }
 
@@ -107,6 +127,9 @@ impl Network {
         if known != NONE {
             return Ok(known);
         }
+        if let Some(route) = self.divided(cx, sharing, Pair { source, destination, row: pair }, identity) {
+            return Ok(route);
+        }
         let (path, fixed) = self.path(cx, source, destination, identity)?;
         self.spreads |= path.spreads;
         let back = if sharing.has_cross_traffic() && source != destination {
@@ -123,6 +146,60 @@ impl Network {
             sharing.pass(route);
         }
         Ok(route)
+    }
+
+    /// A route over all paths that the routing spreads packets over; none if there is one path, or the paths cannot be told.
+    fn divided(&mut self, cx: &Context, sharing: &mut Sharing, pair: Pair, identity: u64) -> Option<u32> {
+        let Pair { source, destination, row } = pair;
+        if !cx.config.divided || source == destination || self.whole[row as usize] {
+            return None;
+        }
+        let found = self.division(cx, (source, destination), identity);
+        self.whole[row as usize] = found.is_none();
+        let (there, oblivious) = found?;
+        let (back, _) = if sharing.has_cross_traffic() {
+            self.division(cx, (destination, source), identity)?
+        } else {
+            (Division { links: Vec::new(), routers: 0.0, alike: true }, true)
+        };
+        self.evenly = true;
+        self.by_load |= !oblivious;
+        let between = cx.config.router_delay as f64 * 1e-12 * there.routers;
+        let shared =
+            |d: &Division| d.links.iter().map(|l| (self.shared[l.0 as usize], l.1)).collect::<Vec<_>>();
+        let route = sharing.divided(&shared(&there), &shared(&back), between);
+        if self.kept + there.links.len() <= MAX_KEPT {
+            self.kept += there.links.len();
+            self.routes[row as usize] = route;
+        } else {
+            sharing.pass(route);
+        }
+        Some(route)
+    }
+
+    /// The parts of a message on the paths that the routing spreads over, and whether it does so without a look at the load. None if all packets
+    /// take one path, or if paths of different lengths are chosen by load: those follow no fixed parts.
+    fn division(
+        &self,
+        cx: &Context,
+        ends: (TerminalId, TerminalId),
+        identity: u64,
+    ) -> Option<(Division, bool)> {
+        let change = cx.change.as_ref().filter(|_| self.after);
+        let (fabric, routing) = match change {
+            Some(change) => (&*change.fabric, &*change.routing),
+            None => (&*cx.fabric, cx.routing.as_deref()?),
+        };
+        let walk = |n: u64| walk(fabric, routing, ends, self.random.owned_by(identity ^ n << 24), None);
+        let (first, fixed) = walk(0)?;
+        // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
+        if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links))
+        {
+            return None;
+        }
+        let division = divide(fabric, routing, ends, self.random.owned_by(identity))?;
+        let oblivious = routing.facts().oblivious;
+        (oblivious || division.alike).then_some((division, oblivious))
     }
 
     /// Directed links from one terminal to another, and whether all messages take them.
@@ -167,6 +244,8 @@ impl Network {
         if let Some(change) = &cx.change {
             self.after = true;
             self.routes.fill(NONE);
+            self.whole.fill(false);
+            self.kept = 0;
             let ports = cx.fabric.ports().iter().zip(change.fabric.ports());
             for (link, (before, after)) in ports.enumerate() {
                 if before.peer != after.peer {

@@ -17,6 +17,10 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 pub struct Route {
     /// Its links, in order.
     pub links: Vec<u32>,
+    /// The part of each flow that crosses each of them; empty if all is on one path.
+    parts: Vec<f64>,
+    /// Links on a path but one, in the mean.
+    pub hops: u32,
     /// What a unit of share takes of each shared link: its own, and those of the way back.
     uses: Vec<(u32, f64)>,
     /// The same of fat pipes, each of which limits every flow by itself.
@@ -44,6 +48,8 @@ struct Flow {
     bundle: u32,
     /// Count of flows begun before it.
     order: u64,
+    /// When it began.
+    begun: Ps,
 }
 
 /// A flow in its latency. They end it in the order of the fields.
@@ -99,11 +105,15 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
 }
 
 mod bandwidths;
+mod batches;
+mod delays;
 mod detached;
 mod goal;
 mod link_change;
+mod routes;
 mod windows;
 
+pub use delays::Delays;
 use goal::Goal;
 pub use link_change::LinkChange;
 
@@ -141,6 +151,7 @@ pub struct Sharing {
     newly_detached: Vec<u32>,
     /// When something happens next.
     upcoming: FineTime,
+    delays: Delays,
 }
 
 impl Sharing {
@@ -172,6 +183,7 @@ impl Sharing {
             moved: Vec::new(),
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
+            delays: Delays::default(),
         }
     }
 
@@ -190,33 +202,6 @@ impl Sharing {
     #[must_use]
     pub fn bandwidth(&self, link: u32) -> f64 {
         self.solver.capacity(link)
-    }
-
-    /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
-    pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {
-        let mut uses: Vec<(u32, f64)> = links.iter().map(|&l| (l, 1.0)).collect();
-        if self.rules.cross > 0.0 {
-            uses.extend(back.iter().map(|&l| (l, self.rules.cross)));
-        }
-        // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
-        let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
-        for (link, usage) in uses {
-            match summed.iter_mut().find(|s| s.0 == link) {
-                Some(s) if self.is_pipe(link) => s.1 = s.1.max(usage),
-                Some(s) => s.1 += usage,
-                None => summed.push((link, usage)),
-            }
-        }
-        debug_assert!(between >= 0.0, "time between links does not go back");
-        let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
-        let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
-        let route = Route { links, uses, pipes, latency, bundles: Vec::new(), passing: false };
-        if let Some(free) = self.forgotten.pop() {
-            self.routes[free as usize] = route;
-            return free;
-        }
-        self.routes.push(route);
-        (self.routes.len() - 1) as u32
     }
 
     fn is_pipe(&self, link: u32) -> bool {
@@ -266,7 +251,7 @@ impl Sharing {
     pub fn begin(&mut self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
         let row = &self.routes[route as usize];
         let (bandwidth, latency) = self.rules.factors(bytes);
-        let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
         let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
         // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
@@ -276,7 +261,7 @@ impl Sharing {
         self.begun += 1;
         self.active += 1;
         let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
-        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun };
+        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun, begun: at.rounded() };
         let number = self.free.pop().unwrap_or_else(|| {
             self.flows.push(flow);
             (self.flows.len() - 1) as u32
@@ -311,7 +296,7 @@ impl Sharing {
         }
         let (slowest, latency) = {
             let row = &self.routes[route as usize];
-            let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+            let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
             (slowest, row.latency)
         };
         let cap = self.rules.cap(latency, slowest, None, 1.0);
@@ -349,6 +334,10 @@ impl Sharing {
         if let Some(latent) = self.latent.peek() {
             next = next.min(latent.0.until);
         }
+        // Without flows there are no shares to find.
+        if self.active > 0 {
+            next = next.min(self.due());
+        }
         // Changes matter to flows alone.
         if let Some(change) = self.changes.last().filter(|_| self.active > 0) {
             next = next.min(change.at);
@@ -382,8 +371,10 @@ impl Sharing {
         self.now = at;
         let window = at.simultaneous_until();
         // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
+        let mut solve = false;
         while let Some(change) = self.changes.pop_if(|c| c.at <= window) {
             self.change(change);
+            solve = true;
         }
         while let Some((_, bundle)) = self.alarms.first().filter(|a| a.0 <= window) {
             self.end(bundle, at, window.since(at), over);
@@ -395,7 +386,10 @@ impl Sharing {
             self.latent.pop();
             self.join(flow, at, over);
         }
-        self.solve(at);
+        // A bandwidth that changes waits for nobody: those on the link could get more than there is.
+        if self.is_due(at, window) || solve {
+            self.solve(at);
+        }
         self.look_ahead();
     }
 
@@ -404,7 +398,7 @@ impl Sharing {
         self.touch(bundle, at);
         let b = &mut self.bundles[bundle as usize];
         let reached = b.clock + b.share * slack;
-        let mut ended = 0;
+        let (mut ended, mut last) = (0, NONE);
         // The alarm was set for the first: it is over whatever rounding says.
         while let Some(Reverse(goal)) = b.goals.peek().filter(|g| ended == 0 || g.0.clock <= reached) {
             over.push(Over { tag: self.flows[goal.flow as usize].tag, at });
@@ -413,7 +407,7 @@ impl Sharing {
                 let flow = &self.flows[goal.flow as usize];
                 meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
             }
-            ended += 1;
+            (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }
         // All flows of a bundle get the same share, so one clock of work done per flow serves all; each has a goal on it, and only the nearest
@@ -432,6 +426,7 @@ impl Sharing {
         self.active -= ended as u64;
         self.alarms.set(bundle, FineTime::NEVER);
         self.leave(bundle, ended as u32);
+        self.ended_late(bundle, last, at);
     }
 
     /// Some flows of a bundle are gone.
@@ -464,7 +459,7 @@ impl Sharing {
             self.active -= 1;
             return;
         }
-        let bandwidths = row.links.iter().map(|&l| self.solver.capacity(l));
+        let bandwidths = self.bandwidths(row);
         // Equal weight and cap on one route are one bundle. Compared by bits: a bundle must not change anybody's share by rounding.
         let weight = self.rules.weight(row.latency, bandwidths);
         let same = |b: &&u32| {
@@ -509,6 +504,7 @@ impl Sharing {
         let b = &mut self.bundles[bundle as usize];
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
+        self.joined_late(bundle, flow, at);
     }
 
     /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
@@ -529,6 +525,8 @@ impl Sharing {
 
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: FineTime) {
+        // Whatever waited is in this solution, so that the next wait begins with what happens after it.
+        self.nothing_waits();
         self.moved.clear();
         self.share_detached(at);
         let mut changed = std::mem::take(&mut self.listed);
@@ -536,17 +534,22 @@ impl Sharing {
         changed.extend_from_slice(self.solver.solve());
         for &bundle in &changed {
             self.touch(bundle, at);
-            let share = self.solver.share(bundle);
-            let b = &mut self.bundles[bundle as usize];
-            b.share = share;
-            let next = match b.goals.peek() {
-                Some(Reverse(goal)) if share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / share),
-                _ => FineTime::NEVER,
-            };
+            self.bundles[bundle as usize].share = self.solver.share(bundle);
+            let next = self.next_end(bundle, at);
             self.moved.push((bundle, next));
         }
         self.alarms.set_many(&self.moved);
         self.listed = changed;
+    }
+
+    /// When the first flow of a bundle is over at the share that it has.
+    #[inline]
+    fn next_end(&self, bundle: u32, at: FineTime) -> FineTime {
+        let b = &self.bundles[bundle as usize];
+        match b.goals.peek() {
+            Some(Reverse(goal)) if b.share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / b.share),
+            _ => FineTime::NEVER,
+        }
     }
 
     /// Finds the shares anew after flows were moved.

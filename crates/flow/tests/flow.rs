@@ -325,10 +325,37 @@ fn links_that_cannot_keep_up_are_reported_and_a_near_miss_is_not() {
 #[test]
 fn a_message_on_one_path_of_many_is_reported() {
     let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
-    for (routing, spreads) in [("minimal", false), ("valiant", true), ("ugal-l", true)] {
+    for (routing, divided, flagged) in
+        [("minimal", true, false), ("valiant", true, false), ("valiant", false, true), ("ugal-l", true, true)]
+    {
         let routing = samples::routing(&fabric, routing, &[]);
-        let verdict = run(&setup(&fabric, routing, list(&[(0, 0, 60, 1_000_000)]))).0.verdict;
-        assert_eq!(verdict.flags.iter().any(|f| f == "single-path"), spreads, "{verdict:?}");
+        let mut setup = setup(&fabric, routing, list(&[(0, 0, 60, 1_000_000)]));
+        setup.config.divided = divided;
+        let verdict = run(&setup).0.verdict;
+        assert_eq!(verdict.flags.iter().any(|f| f == "single-path"), flagged, "{verdict:?}");
         assert_eq!(verdict.state, State::Ok);
     }
+}
+
+/// Flows of one leaf climb by all its ports at once, whoever is beside them; by one port each they would meet.
+#[test]
+fn a_message_flows_over_all_ancestors() {
+    let fabric = samples::topology("fat-tree", &[("k", int(4)), ("levels", int(2))]);
+    let messages: Vec<_> = (0..4).map(|n| (0, n, 12 + (n + 1) % 4, 1_000_000)).collect();
+    let mut least = 0;
+    for up in ["random", "least-queue"] {
+        let up = [("up", base::param::Value::Text(up.to_owned()))];
+        let routing = samples::routing(&fabric, "nearest-common-ancestor", &up);
+        let summary = run(&setup(&fabric, routing, list(&messages))).0;
+        assert!(summary.verdict.flags.iter().any(|f| f == "divided-evenly"));
+        assert_eq!(summary.latency_by_hops.len(), 1);
+        // All get a whole link, which is what four of them need.
+        let makespan = summary.jobs[0].makespan_ps.unwrap_or(0);
+        assert!(least == 0 || least == makespan, "{least} {makespan}");
+        least = makespan;
+    }
+    // A host link alone would take as long.
+    let routing = samples::routing(&fabric, "nearest-common-ancestor", &[]);
+    let alone = run(&setup(&fabric, routing, list(&messages[..1]))).0;
+    assert_eq!(alone.jobs[0].makespan_ps, Some(least));
 }

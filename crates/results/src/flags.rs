@@ -7,7 +7,12 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("incomplete", "a limit ended the run before the workload was done; means describe a part of it"),
     ("saturated", "sources offer more than the network accepts: latency depends on the length of the run"),
     ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
+    ("approximate", "shares of links were found late, by the part of the times that `accuracy` allows"),
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
+    (
+        "divided-evenly",
+        "packets choose among paths by chance or by load; this model divides messages equally over them",
+    ),
     (
         "input-dropped",
         "records of a file were read and not simulated; `detail` counts them, and if they moved messages the run is incomplete",

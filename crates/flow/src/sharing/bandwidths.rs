@@ -30,7 +30,7 @@ impl Sharing {
             if !row.links.contains(&link) {
                 continue;
             }
-            let weight = self.rules.weight(row.latency, row.links.iter().map(|&l| self.solver.capacity(l)));
+            let weight = self.rules.weight(row.latency, self.bandwidths(row));
             self.touch(bundle, at);
             self.bundles[bundle as usize].weight = weight;
             self.solver.set_weight(bundle, weight);

@@ -184,6 +184,51 @@ fn use_is_counted_by_window() {
     assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
 }
 
+/// Flows of random sizes on random routes: ends at every instant, and what acts late acts within the bound.
+#[test]
+fn batches_are_near_and_fewer() {
+    let ends = |accuracy: f64| {
+        let mut s = links(40, Rules::plain());
+        s.set_accuracy(accuracy);
+        for tag in 0..2_000u32 {
+            let draw = |what: u64, below: u64| base::hash::mix64(u64::from(tag) << 8 | what) % below;
+            let first = draw(0, 40);
+            let route = s.route(vec![first as u32, ((first + 1 + draw(1, 39)) % 40) as u32], &[], 0.0);
+            let at = if tag < 1_000 { 0 } else { draw(2, 20) * MS };
+            s.begin(FineTime::at(at), route, 100_000 + draw(3, 900_000), None, tag);
+        }
+        (run(&mut s, 2_000), *s.delays())
+    };
+    let (exact, all) = ends(0.0);
+    assert_eq!((all.happened, all.longest), (0, 0.0));
+    let (near, batches) = ends(0.01);
+    let errors: Vec<f64> =
+        exact.iter().zip(&near).map(|(&e, &n)| (n as f64 / e as f64 - 1.0).abs()).collect();
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean < 0.01, "{mean}");
+    assert!(batches.solutions * 4 < all.solutions, "{batches:?} {all:?}");
+    let last = exact.iter().max().map_or(0.0, |&e| e as f64 * 1e-12);
+    assert!(batches.longest <= 0.0101 * last, "{batches:?}");
+    assert_eq!(near, ends(0.01).0);
+}
+
+/// A flow that is alone waits for nobody, and one that is left behind gets the link within the bound.
+#[test]
+fn an_end_acts_late_by_a_part_of_its_age() {
+    let mut s = links(2, Rules::plain());
+    s.set_accuracy(0.1);
+    let (shared, other) = (s.route(vec![0], &[], 0.0), s.route(vec![0, 1], &[], 0.0));
+    s.begin(FineTime::at(0), shared, 1_000_000, None, 0);
+    s.begin(FineTime::at(0), other, 3_000_000, None, 1);
+    let ends = run(&mut s, 2);
+    // Exact is 2 ms and 4 ms. The second begins to count after a tenth of its 3 ms, the end of the first after a tenth of its age.
+    assert!(ends[0] > 2 * MS - 2 * MS / 10 * 2 && ends[0] < 2 * MS, "{ends:?}");
+    assert!(ends[1] > 4 * MS && ends[1] < 4 * MS + MS / 2, "{ends:?}");
+    let alone = s.route(vec![1], &[], 0.0);
+    s.begin(FineTime::at(10 * MS), alone, 1_000_000, None, 0);
+    assert_eq!(run(&mut s, 1), [11 * MS + US]);
+}
+
 proptest::proptest! {
     /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
     #[test]

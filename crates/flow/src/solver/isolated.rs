@@ -8,7 +8,8 @@
 
 use super::{
     Solver,
-    rows::{State, near},
+    rows::{CAP, KEPT, Sharer, near, taken},
+    wide::Wide,
 };
 
 /// Changes beyond this number are not looked at: some of so many meet.
@@ -23,9 +24,8 @@ impl Solver {
         // Lists are taken out while they are walked and put back after, so that they keep their memory.
         let mut touched = std::mem::take(&mut self.touched);
         for link in touched.drain(..) {
-            let row = &mut self.links[link as usize];
-            if row.members.is_empty() {
-                row.level = f64::INFINITY;
+            if self.links[link as usize].members.is_empty() {
+                self.fills[link as usize].level = f64::INFINITY;
             }
         }
         self.touched = touched;
@@ -44,9 +44,9 @@ impl Solver {
     /// True if all that changed are sharers alone on their links, and links with nobody else.
     fn all_alone(&self) -> bool {
         let alone = |sharer: u32| {
-            self.entries[sharer as usize].iter().all(|e| {
-                let link = &self.links[e.link as usize];
-                link.members.len() == 1 && link.capacity.is_finite()
+            self.entries(sharer).iter().all(|e| {
+                let (link, fill) = (&self.links[e.link as usize], &self.fills[e.link as usize]);
+                link.members.len() == 1 && fill.capacity.is_finite()
             })
         };
         self.fresh.iter().all(|&s| self.sharers[s as usize].count == 0 || alone(s))
@@ -59,8 +59,7 @@ impl Solver {
     /// True if nobody is on a link, so that a sharer may stay aside.
     #[must_use]
     pub fn is_idle(&self, link: u32) -> bool {
-        let link = &self.links[link as usize];
-        link.members.is_empty() && link.capacity.is_finite()
+        self.links[link as usize].members.is_empty() && self.fills[link as usize].capacity.is_finite()
     }
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.
@@ -70,7 +69,8 @@ impl Solver {
         self.uses += uses.len() as u64;
         let row = self.row(weight, cap);
         self.sharers[row as usize].detached = true;
-        self.entries[row as usize].clear();
+        let block = self.sharers[row as usize].block;
+        self.sharers[row as usize].block = self.routes.fit(block, 0);
         row
     }
 
@@ -82,7 +82,7 @@ impl Solver {
         // Counted as a visit of each, so that the choice between methods sees the same work whether a sharer is on its links or not.
         self.detached.1 += uses.len() as u64 + u64::from(tightest.is_some());
         let row = &mut self.sharers[sharer as usize];
-        (row.level, row.state, row.unsupported) = (level, State::Settled, true);
+        row.level = level;
         self.share(sharer)
     }
 
@@ -97,8 +97,32 @@ impl Solver {
             return self.fresh.push(sharer);
         }
         let row = &self.sharers[sharer as usize];
-        if let (level, Some(link)) = self.alone_at(uses, row.weight, row.cap) {
-            self.links[link as usize].level = level;
+        let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
+        if let Some(link) = tightest {
+            self.fills[link as usize].level = level;
+        }
+        self.stand_alone(sharer, tightest);
+    }
+
+    /// A sharer that is alone on its links has its level, which the tightest of them or its cap supports.
+    fn stand_alone(&mut self, sharer: u32, tightest: Option<u32>) {
+        let row = &mut self.sharers[sharer as usize];
+        row.support = tightest.unwrap_or(CAP);
+        let level = row.level;
+        let block = row.block;
+        for e in &self.routes.entries[block.range()] {
+            let link = &mut self.fills[e.link as usize];
+            debug_assert_eq!(self.links[e.link as usize].members.len(), 1, "who is alone meets nobody");
+            // What a link remembers of earlier members is overwritten: there are no others whose part would be lost.
+            let supports = tightest == Some(e.link);
+            link.supported = u32::from(supports);
+            (link.own, link.others) = (Wide::default(), Wide::default());
+            if supports {
+                link.own.add(e.rate)
+            } else {
+                link.others.add(taken(e.rate, level))
+            }
+            link.top = level;
         }
     }
 
@@ -119,7 +143,7 @@ impl Solver {
         let (mut level, mut tightest) = (f64::INFINITY, u32::MAX);
         for &(link, usage) in uses {
             // The same operations in the same order as `settle_isolated` and `whole`: a sharer may be found by any of them, and gets the same bits.
-            let full = (self.links[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
+            let full = (self.fills[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
             if (full, link) < (level, tightest) {
                 (level, tightest) = (full, link);
             }
@@ -129,32 +153,32 @@ impl Solver {
 
     /// A sharer that is alone on its links gets the level of the tightest, or of its cap.
     fn settle_isolated(&mut self, sharer: u32) {
-        let entries = std::mem::take(&mut self.entries[sharer as usize]);
-        let cap = self.sharers[sharer as usize].cap;
+        let Sharer { cap, block, .. } = self.sharers[sharer as usize];
         let (mut level, mut tightest) = (f64::INFINITY, None);
-        for e in &entries {
-            let link = &mut self.links[e.link as usize];
-            link.before = std::mem::replace(&mut link.level, f64::INFINITY);
+        for e in &self.routes.entries[block.range()] {
+            let link = &mut self.fills[e.link as usize];
+            self.links[e.link as usize].before = std::mem::replace(&mut link.level, f64::INFINITY);
             // Plus zero: levels are compared by their bits.
-            let full = (link.capacity / link.members[e.slot as usize].rate).max(0.0) + 0.0;
+            let full = (link.capacity / e.rate).max(0.0) + 0.0;
             if (full, e.link) < (level, tightest.unwrap_or(u32::MAX)) {
                 (level, tightest) = (full, Some(e.link));
             }
         }
-        self.visits += entries.len() as u64;
-        if let Some(link) = tightest.filter(|_| level <= cap) {
+        self.visits += block.range().len() as u64;
+        let support = tightest.filter(|_| level <= cap);
+        if let Some(link) = support {
             self.visits += 1;
-            let row = &mut self.links[link as usize];
-            if near(row.before, level) {
-                level = row.before;
+            let before = self.links[link as usize].before;
+            if near(before, level, KEPT) {
+                level = before;
             }
-            row.level = level;
+            self.fills[link as usize].level = level;
         } else {
             level = cap;
         }
-        self.entries[sharer as usize] = entries;
         debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let row = &mut self.sharers[sharer as usize];
-        (row.level, row.epoch, row.state, row.unsupported) = (level, self.epoch, State::Settled, true);
+        (row.level, row.epoch) = (level, self.epoch);
+        self.stand_alone(sharer, support);
     }
 }

@@ -26,9 +26,9 @@ impl Solver {
     pub(super) fn are_within_capacity(&self) -> bool {
         // A sum over many members is off by more than one rounding, and by far less than this.
         const ROUNDING: f64 = 1.0 + 1e-6;
-        let few = self.changed.iter().take(2).flat_map(|&sharer| &self.entries[sharer as usize]);
+        let few = self.changed.iter().take(2).flat_map(|&sharer| self.entries(sharer));
         few.take(8).all(|e| {
-            let (load, capacity) = (self.load(e.link), self.links[e.link as usize].capacity);
+            let (load, capacity) = (self.load(e.link), self.fills[e.link as usize].capacity);
             load <= capacity * ROUNDING || load.is_nan()
         })
     }
@@ -40,6 +40,7 @@ impl Solver {
 
     /// Links of a sharer, with what a unit of share takes of each.
     pub fn route(&self, sharer: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.entries[sharer as usize].iter().map(|e| (e.link, e.usage))
+        let range = self.sharers[sharer as usize].block.range();
+        range.map(|n| (self.routes.entries[n].link, self.routes.usages[n]))
     }
 }

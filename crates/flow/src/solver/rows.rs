@@ -1,14 +1,20 @@
 //! What the solver keeps of links and sharers.
 
+use super::{routes::Block, wide::Wide};
+
 /// Relative difference below which a level counts as found again.
 // Six bits above the last digit of a double: room for sums whose terms came in another order.
 pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;
 
+/// The same where sums are wide, and a level is off by no more than its own rounding.
+pub(super) const KEPT: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// A link's capacity is known to this part of it: less is not shared out again.
+// Above what levels that were kept can be off: else two links that are full together would take their sharers from each other for ever.
+pub(super) const GRAIN: f64 = 1.0 / (1u64 << 48) as f64;
+
 /// A sum that has fallen below this part of what it was is summed again.
 pub(super) const SMALL: f64 = 1.0 / 1024.0;
-
-/// What is left below this part of a link's capacity has lost digits if something was added back to it.
-pub(super) const LITTLE: f64 = 1.0 / 16.0;
 
 /// A level is the same if nobody computed it anew.
 #[inline]
@@ -17,10 +23,17 @@ pub(super) fn same(a: f64, b: f64) -> bool {
 }
 
 /// A level that is found again to within rounding keeps its bits.
-pub(super) fn near(before: f64, now: f64) -> bool {
+#[inline]
+pub(super) fn near(before: f64, now: f64, within: f64) -> bool {
     debug_assert!(now >= 0.0, "a level is no negative number");
     // Infinite before, finite now: the difference is infinite, so that no level is found again where there was none.
-    (before - now).abs() <= now * SAME
+    now < f64::INFINITY && (before - now).abs() <= now * within
+}
+
+/// What a sharer takes of a link; nothing as long as nothing limits it.
+#[inline]
+pub(super) fn taken(rate: f64, level: f64) -> f64 {
+    if level < f64::INFINITY { rate * level } else { 0.0 }
 }
 
 /// A sharer's place in a link's list.
@@ -33,36 +46,31 @@ pub(super) struct Member {
     pub(super) rate: f64,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Link {
+/// What following a change looks at of a link, on one line of a cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Fill {
     pub(super) capacity: f64,
     /// Where it is full; infinite if it limits nobody.
     pub(super) level: f64,
-    pub(super) members: Vec<Member>,
-    // A number in place of a flag: what was dirty in the solution before is clean in the next without a walk that says so.
-    /// Set while it is dirty: number of the solution.
-    pub(super) epoch: u64,
-    /// Dirty: counted; its level is found.
-    pub(super) counted: bool,
-    pub(super) done: bool,
-    /// Dirty: what is left for open sharers.
-    pub(super) left: f64,
-    /// Dirty: sum of the rates of open sharers, and their number.
-    pub(super) open: f64,
-    pub(super) opened: u32,
-    /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.
-    pub(super) most: f64,
-    /// Dirty: something was added back to `left` since it was counted.
-    pub(super) added: bool,
-    /// Dirty: greatest level of those that keep theirs.
+    /// What those that it supports take of it per level.
+    pub(super) own: Wide,
+    /// What all other members take of it.
+    pub(super) others: Wide,
+    /// No other member has a greater level.
     pub(super) top: f64,
-    /// Dirty: those that keep their level are too many, because the capacity fell.
-    pub(super) over: bool,
-    /// Dirty: the lowest of its steps.
-    pub(super) announced: f64,
-    /// It is in the list of those to be announced.
-    pub(super) pending: bool,
-    /// Its level before it became dirty.
+    /// So many of the first members are those that it supports.
+    pub(super) supported: u32,
+    /// It is to be looked at; those that it supports may have other levels than its own.
+    pub(super) queued: bool,
+    pub(super) forced: bool,
+}
+
+/// The rest of a link.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) members: Vec<Member>,
+    /// All levels anew: its level before.
     pub(super) before: f64,
     /// It is in the list of links that somebody uses.
     pub(super) listed: bool,
@@ -78,38 +86,27 @@ pub(super) struct Sum {
     pub(super) opened: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) link: u32,
-    // Kept on both sides, here and in the member's `entry`, so that neither list is searched when a sharer leaves.
-    /// Place in the link's list.
-    pub(super) slot: u32,
-    /// Use of the link per unit of share.
-    pub(super) usage: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Its level is not known.
-    Open,
-    /// Its new level is known.
-    Settled,
-}
+/// In place of a link that supports a sharer: its own cap, or nothing yet.
+pub(super) const CAP: u32 = u32::MAX - 1;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Sharer {
+    /// Where its links are.
+    pub(super) block: Block,
     /// Number of flows; 0 if the row is free.
     pub(super) count: u32,
     pub(super) weight: f64,
     /// Level at its own cap.
     pub(super) cap: f64,
     pub(super) level: f64,
+    /// Solution of all levels in which it got its own.
     pub(super) epoch: u64,
     /// Solution in which it was last listed as changed.
     pub(super) listed: u64,
-    pub(super) state: State,
-    /// Its links are dirty.
-    pub(super) unsupported: bool,
+    /// The link that limits it, [`CAP`] or [`NOBODY`].
+    pub(super) support: u32,
     /// It is on none of its links, since it is alone there.
     pub(super) detached: bool,
 }
@@ -126,3 +123,5 @@ pub(super) struct Step {
 /// Marks the steps of sharers.
 // In the number's highest bit: of equal levels, links come before sharers, always in the same order.
 pub(super) const SHARER: u32 = 1 << 31;
+
+const _: () = assert!(size_of::<Fill>() == 64 && size_of::<Sharer>() == 64, "one line each");

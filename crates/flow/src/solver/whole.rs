@@ -5,8 +5,8 @@
 //! at most, in the order of the lists; what a link's sharers take in all is kept from solution to solution while none of them changes.
 
 use super::{
-    SHARER, SMALL, Solver,
-    rows::{State, Step, Sum, near, same},
+    Solver,
+    rows::{CAP, SAME, SHARER, SMALL, Step, Sum, near, same},
 };
 use std::cmp::Reverse;
 
@@ -19,7 +19,6 @@ impl Solver {
     /// Decides how the next levels are found, after those of this solution: `asked` is the number of links and sharers that had been changed, `visits`
     /// that of list entries it looked at.
     pub(super) fn choose_method(&mut self, asked: u64, visits: u64) {
-        let [visit, entry, link] = PRICES;
         if self.whole {
             self.tries += 1;
             // Filling anew says nothing of what following the change would have cost, so that is tried from time to time.
@@ -27,19 +26,24 @@ impl Solver {
         } else if asked * 8 <= self.alive {
             // Where most was changed from outside the work is no measure.
             // Both methods give the same bits, so that a wrong guess costs time and nothing else.
-            let dear = visit * visits > entry * self.uses + link * self.used.len() as u64;
+            let dear = visits > self.cost_of_all();
             self.whole = dear && self.alive >= 64;
             self.tries = 0;
         }
+    }
+
+    /// What finding all levels costs, in entries of lists where changes are followed.
+    pub(super) fn cost_of_all(&self) -> u64 {
+        let [visit, entry, link] = PRICES;
+        (entry * self.uses + link * self.used.len() as u64) / visit
     }
 
     /// Finds the levels of all sharers.
     pub(super) fn solve_all(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         for link in touched.drain(..) {
-            let row = &mut self.links[link as usize];
-            if row.members.is_empty() {
-                row.level = f64::INFINITY;
+            if self.links[link as usize].members.is_empty() {
+                self.fills[link as usize].level = f64::INFINITY;
             }
         }
         self.touched = touched;
@@ -47,13 +51,14 @@ impl Solver {
         for &sharer in &fresh {
             if self.sharers[sharer as usize].count > 0 {
                 self.list(sharer);
-                if self.entries[sharer as usize].is_empty() {
+                if self.entries(sharer).is_empty() {
                     let cap = self.sharers[sharer as usize].cap;
                     self.steps.push(Reverse(Step { bits: cap.to_bits(), row: sharer | SHARER }));
                 }
             }
         }
         self.begin_all();
+        self.ready = false;
         self.left = self.alive;
         while self.left > 0 {
             // Bits of numbers from zero on are ordered as the numbers are, so steps compare as integers.
@@ -66,7 +71,7 @@ impl Solver {
                     if level.is_finite() {
                         self.water = self.water.max(level);
                     }
-                    self.settle_in_all(sharer, level);
+                    self.settle_in_all(sharer, level, CAP);
                 }
                 continue;
             }
@@ -105,10 +110,11 @@ impl Solver {
                 self.visits += row.members.len() as u64;
                 row.total = row.members.iter().map(|m| m.rate).sum();
             }
-            row.before = std::mem::replace(&mut row.level, f64::INFINITY);
+            let fill = &mut self.fills[link as usize];
+            row.before = std::mem::replace(&mut fill.level, f64::INFINITY);
             let opened = row.members.len() as u32;
-            self.sums[link as usize] = Sum { left: row.capacity, open: row.total, opened };
-            let level = (row.capacity / row.total).abs();
+            self.sums[link as usize] = Sum { left: fill.capacity, open: row.total, opened };
+            let level = (fill.capacity / row.total).abs();
             steps.push(Reverse(Step { bits: level.to_bits(), row: link }));
             true
         });
@@ -139,13 +145,13 @@ impl Solver {
         self.water = level;
         let row = &mut self.links[link as usize];
         // The other method leaves a link's level alone if nothing near it changed. Rounding apart, so does this one.
-        let found = if near(row.before, level) { row.before } else { level };
-        row.level = found;
+        let found = if near(row.before, level, SAME) { row.before } else { level };
+        self.fills[link as usize].level = found;
         let members = std::mem::take(&mut row.members);
         self.visits += members.len() as u64;
         for m in &members {
             if self.sharers[m.sharer as usize].epoch != self.epoch {
-                self.settle_in_all(m.sharer, found);
+                self.settle_in_all(m.sharer, found, link);
             }
         }
         self.links[link as usize].members = members;
@@ -155,7 +161,7 @@ impl Solver {
     fn sum_open(&mut self, link: u32) {
         let row = &self.links[link as usize];
         self.visits += row.members.len() as u64;
-        let (mut left, mut open) = (row.capacity, 0.0);
+        let (mut left, mut open) = (self.fills[link as usize].capacity, 0.0);
         for m in &row.members {
             let s = &self.sharers[m.sharer as usize];
             if s.epoch == self.epoch {
@@ -169,15 +175,15 @@ impl Solver {
     }
 
     /// A sharer has its level.
-    fn settle_in_all(&mut self, sharer: u32, level: f64) {
+    fn settle_in_all(&mut self, sharer: u32, level: f64, support: u32) {
         debug_assert!(self.left > 0, "a sharer gets its level once");
         self.left -= 1;
         let row = &mut self.sharers[sharer as usize];
         let moved = !same(row.level, level);
-        (row.level, row.epoch, row.state) = (level, self.epoch, State::Settled);
-        let (weight, flows) = (row.weight, f64::from(row.count));
-        for e in &self.entries[sharer as usize] {
-            let rate = e.usage * weight * flows;
+        (row.level, row.epoch, row.support) = (level, self.epoch, support);
+        let block = row.block;
+        for e in &self.routes.entries[block.range()] {
+            let rate = e.rate;
             let sum = &mut self.sums[e.link as usize];
             // All links of the route hear of it at once: whoever asks for their level next gets what is left.
             sum.left -= rate * level;

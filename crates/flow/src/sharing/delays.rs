@@ -1,0 +1,18 @@
+//! What is kept of ends and beginnings that act late.
+
+use crate::fine_time::FineTime;
+
+/// How late ends and beginnings may act, and how late they did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delays {
+    /// Part of an age, or of the time alone, that may pass; zero for none.
+    pub accuracy: f64,
+    /// When shares are found next, if something waits for it, and since when it does.
+    pub(super) due: Option<(FineTime, FineTime)>,
+    /// The longest that something waited, in seconds.
+    pub longest: f64,
+    /// Ends and beginnings, and solutions for them.
+    pub happened: u64,
+    /// Number of solutions.
+    pub solutions: u64,
+}

@@ -1,0 +1,68 @@
+//! Routes on one path or over several, and what a flow takes of their links.
+
+use super::{Route, Sharing};
+
+/// What is known of a route before its uses are summed.
+struct NewRoute {
+    links: Vec<u32>,
+    parts: Vec<f64>,
+    latency: f64,
+    hops: u32,
+}
+
+impl Sharing {
+    /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
+    pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {
+        let uses = links.iter().map(|&l| (l, 1.0)).collect();
+        let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
+        let back = back.iter().map(|&l| (l, 1.0));
+        let hops = links.len().saturating_sub(1) as u32;
+        self.add_route(NewRoute { links, parts: Vec::new(), latency, hops }, uses, back)
+    }
+
+    /// Adds a route over several paths: each link once, with the part of a flow that crosses it; the same of the way back. The latency is the mean
+    /// over the paths.
+    pub fn divided(&mut self, parts: &[(u32, f64)], back: &[(u32, f64)], between: f64) -> u32 {
+        debug_assert!(parts.iter().all(|p| p.1 > 0.0), "a link of a route is crossed");
+        let latency = parts.iter().fold(between, |sum, p| sum + p.1 * self.latencies[p.0 as usize]);
+        let hops = (parts.iter().map(|p| p.1).sum::<f64>() - 1.0).max(0.0).round() as u32;
+        let (links, shares) = parts.iter().copied().unzip();
+        self.add_route(NewRoute { links, parts: shares, latency, hops }, parts.to_vec(), back.iter().copied())
+    }
+
+    fn add_route(
+        &mut self,
+        way: NewRoute,
+        mut uses: Vec<(u32, f64)>,
+        back: impl Iterator<Item = (u32, f64)>,
+    ) -> u32 {
+        if self.rules.cross > 0.0 {
+            uses.extend(back.map(|(l, part)| (l, self.rules.cross * part)));
+        }
+        // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
+        let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
+        for (link, usage) in uses {
+            match summed.iter_mut().find(|s| s.0 == link) {
+                Some(s) if self.is_pipe(link) => s.1 = s.1.max(usage),
+                Some(s) => s.1 += usage,
+                None => summed.push((link, usage)),
+            }
+        }
+        let NewRoute { links, parts, latency, hops } = way;
+        debug_assert!(latency >= 0.0, "time on a route does not go back");
+        let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
+        let route = Route { links, parts, hops, uses, pipes, latency, bundles: Vec::new(), passing: false };
+        if let Some(free) = self.forgotten.pop() {
+            self.routes[free as usize] = route;
+            return free;
+        }
+        self.routes.push(route);
+        (self.routes.len() - 1) as u32
+    }
+
+    /// What each link of a route could let through of a flow.
+    pub(super) fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {
+        let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
+        route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part)
+    }
+}
