@@ -9,13 +9,15 @@ pub struct Threads {
     pub count: u32,
     /// Bind each to a processor of its own.
     pub pin: bool,
+    /// One of them may do all the work while that is faster; which one does changes no result.
+    pub spare: bool,
     /// A planted fault: windows reach so much further than lookahead allows. 0 but to see that tests find it.
     pub stretch: Ps,
 }
 
 impl Threads {
     /// The calling thread alone.
-    pub const ONE: Self = Self { count: 1, pin: false, stretch: 0 };
+    pub const ONE: Self = Self { count: 1, pin: false, spare: false, stretch: 0 };
 }
 
 /// How far partitions run ahead of what is certain. No value changes a result.

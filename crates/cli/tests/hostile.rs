@@ -70,3 +70,33 @@ fn a_fifo_is_refused_at_once() {
         assert!(run.err.contains("FIFO") || run.err.contains("regular file"), "{command:?}: {}", run.err);
     }
 }
+
+/// Results are the same bytes from wherever a run was started: paths stand in them as the file gives them.
+#[test]
+fn the_present_directory_is_not_in_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::write(
+        inner.join("ring.goal"),
+        "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n",
+    )
+    .unwrap();
+    let text = "[experiment]\nuntil = \"workload-done\"\n[[job]]\nworkload = \"trace\"\nfile = \"ring.goal\"\n[model]\nkind = \"delay\"\n\
+                cost = \"loggops\"\n";
+    fs::write(inner.join("ring.toml"), text).unwrap();
+    let from = |directory: &std::path::Path, file: &str, out: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_netloom"));
+        let done = command.args(["run", file, "--out", out]).current_dir(directory).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let summary = fs::read_to_string(directory.join(out).join("summary.json")).unwrap();
+        let mut summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        summary.as_object_mut().unwrap().remove("performance");
+        summary.to_string()
+    };
+    let inside = from(&inner, "ring.toml", "a");
+    assert!(inside.contains(r#""file":"ring.goal""#), "{inside}");
+    assert_eq!(inside, from(folder.path(), "inner/ring.toml", "b"));
+    let absolute = inner.join("ring.toml");
+    assert_eq!(inside, from(folder.path(), absolute.to_str().unwrap(), "c"));
+}

@@ -75,7 +75,7 @@ fn main() {
     );
     for count in (2..=cores.min(16)).filter(|n| n.is_power_of_two() || *n == cores) {
         for pin in [false, true] {
-            let (least, median) = spread_of(count, Threads { count: count as u32, pin, stretch: 0 });
+            let (least, median) = spread_of(count, Threads { count: count as u32, pin, ..Threads::ONE });
             println!(
                 "{count:>8} {pin:>7} {least:>17.0} / {median:>6.0} {:>17.0} / {:>6.0}",
                 least - event,

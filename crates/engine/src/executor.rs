@@ -12,6 +12,7 @@ use crate::{
     key::Key,
     mail::Mail,
     over::Over,
+    pace::Pace,
     partition::{Immediate, Partition},
     warp::{self, Members, Optimism, Speculation},
 };
@@ -20,6 +21,7 @@ use base::{
     time::{NEVER, Ps},
     world::World,
 };
+use std::time::Instant;
 
 /// Why [`Executor::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub struct Executor<D: Domain, O> {
     side_by_side: Option<SideBySide<D, O>>,
     /// What runs partitions ahead of what is certain, if they may.
     warp: Option<Warp<D, O>>,
+    /// Whether several threads pay, if one may do all the work.
+    pace: Option<Pace>,
 }
 
 /// Running ahead: how, how far, and what it came to.
@@ -180,6 +184,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let over = over.unwrap_or(Over { world: World::ALONE, partitions: count as u32 });
         assert_eq!(over.mine().len(), count, "these are the partitions of this rank");
         let groups = threads.count.clamp(1, over.partitions / over.world.ranks());
+        // Over ranks all would have to choose alike.
+        let over_alone = over.world.is_alone();
         let mut executor = Self {
             partitions,
             options,
@@ -190,6 +196,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             costs: vec![(0, 0); count],
             now: 0,
             windows: 0,
+            pace: (threads.spare && groups > 1 && over_alone).then(Pace::default),
             side_by_side,
             warp: None,
         };
@@ -230,6 +237,12 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     #[must_use]
     pub fn ranks(&self) -> &Over {
         &self.over
+    }
+
+    /// Threads that did most of the work in each rank: one where several did not pay.
+    #[must_use]
+    pub fn threads_used(&self) -> u32 {
+        if self.pace.as_ref().is_some_and(Pace::mostly_alone) { 1 } else { self.threads.count }
     }
 
     /// Threads in use in each rank.
@@ -280,14 +293,37 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     pub fn run_until(&mut self, end: Ps, budget: u64) -> Stop {
         assert!(end >= self.now, "time does not run backwards");
         self.rebalance();
-        let (world, groups) = (self.over.world.clone(), self.threads.count);
+        if self.pace.is_none() || self.warp.is_some() {
+            return self.run_in(self.threads.count, end, budget);
+        }
+        let mut left = budget;
+        loop {
+            let (together, most) = self.pace.as_ref().map_or((true, budget), Pace::next);
+            let (before, begun) = (self.events(), Instant::now());
+            let stop = self.run_in(if together { self.threads.count } else { 1 }, end, left.min(most));
+            let events = self.events() - before;
+            if let Some(pace) = &mut self.pace {
+                pace.took(together, events, begun.elapsed());
+            }
+            left = left.saturating_sub(events);
+            if stop != Stop::Budget || left == 0 {
+                return stop;
+            }
+        }
+    }
+
+    /// The same in so many threads: all that there are, or one.
+    fn run_in(&mut self, groups: u32, end: Ps, budget: u64) -> Stop {
+        let alone = (groups < self.threads.count).then(|| homes(&self.over, 1));
+        let world = self.over.world.clone();
         let first = world.rank() * groups;
         let mut members: Vec<Vec<(u32, &mut Partition<D, O>)>> = (0..groups).map(|_| Vec::new()).collect();
         for (number, part) in self.over.mine().zip(&mut self.partitions) {
             // In the order of their numbers: a group looks its members up by place.
-            members[(self.homes[number as usize].group - first) as usize].push((number, part));
+            let homes = alone.as_ref().unwrap_or(&self.homes);
+            members[(homes[number as usize].group - first) as usize].push((number, part));
         }
-        let (homes, tie_seed) = (&self.homes, self.options.tie_seed);
+        let (homes, tie_seed) = (alone.as_ref().unwrap_or(&self.homes), self.options.tie_seed);
         let crew = Crew { world, end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
         if let Some(warp) = &mut self.warp {
             (warp.run)(members, homes, &crew, &warp.optimism, &mut warp.total, tie_seed);

@@ -69,6 +69,7 @@ mod lookahead;
 mod mail;
 mod meeting;
 pub mod over;
+mod pace;
 pub mod partition;
 mod pin;
 pub mod state;

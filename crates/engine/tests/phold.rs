@@ -179,7 +179,7 @@ fn one_answer_for_every_partitioning() {
 }
 
 fn threaded(partitions: u32, count: u32, end: Ps) -> Executor<Phold, Print> {
-    let threads = Threads { count, pin: count == 2, stretch: 0 };
+    let threads = Threads { count, pin: count == 2, spare: count == 3, stretch: 0 };
     let mut executor = Executor::with_threads(Phold::all(partitions, false), OPTIONS, threads);
     assert_eq!(executor.run_until(end, u64::MAX), Stop::End);
     executor

@@ -53,7 +53,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         events: executor.events(),
         chunk_hops: None,
         partitions: executor.partitions.len() as u32,
-        threads: executor.threads(),
+        threads: executor.threads_used(),
         speculation: None,
         windows: Some(executor.windows()),
     });

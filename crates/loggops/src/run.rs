@@ -109,7 +109,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         events: executor.events(),
         chunk_hops: None,
         partitions: executor.partitions.len() as u32,
-        threads: executor.threads(),
+        threads: executor.threads_used(),
         windows: Some(executor.windows()),
         speculation: executor.speculation(),
     });

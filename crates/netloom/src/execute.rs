@@ -1,8 +1,12 @@
 //! Runs a setup.
 
 use crate::{
-    error::Error, experiment::sections::SchedulerKind, prepare::Prepared, saver::Saver,
-    together::share_notes, watcher::Watcher,
+    error::Error,
+    experiment::{resolved::as_written, sections::SchedulerKind},
+    prepare::Prepared,
+    saver::Saver,
+    together::share_notes,
+    watcher::Watcher,
 };
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
 use results::summary::{State, Verdict};
@@ -39,7 +43,7 @@ pub fn execute_saved(
         return Err(failure);
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
-    finished.summary.experiment = without_engine(&prepared.experiment);
+    finished.summary.experiment = without_engine(&as_written(&prepared.experiment, &prepared.input.file));
     share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
@@ -52,9 +56,12 @@ pub fn execute_saved(
     if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.options.threads)
     {
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
-        watcher.remark(&format!(
-            "note: {asked} threads were asked for and {threads} used: the run has {parts} partition(s), of which no two threads share one"
-        ));
+        let why = if parts >= asked {
+            "they would meet so often that one alone was faster for most of the run".to_owned()
+        } else {
+            format!("the run has {parts} partition(s), of which no two threads share one")
+        };
+        watcher.remark(&format!("note: {asked} threads were asked for and {threads} used: {why}"));
     }
     Ok(finished)
 }

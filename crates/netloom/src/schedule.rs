@@ -47,7 +47,10 @@ pub fn scheduling(
             },
         },
         kind if kind == SchedulerKind::Conservative || resumed || options.ranks > 1 => {
-            Scheduling::Conservative { partitions, threads: Threads { count, pin, ..Threads::ONE } }
+            Scheduling::Conservative {
+                partitions,
+                threads: Threads { count, pin, spare: true, ..Threads::ONE },
+            }
         }
         _ => {
             if count > 1 {

@@ -110,7 +110,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         events: executor.events(),
         chunk_hops: Some(chunk_hops(&executor)),
         partitions: executor.partitions.len() as u32,
-        threads: executor.threads(),
+        threads: executor.threads_used(),
         windows: Some(executor.windows()),
         speculation: executor.speculation(),
     };

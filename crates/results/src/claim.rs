@@ -78,7 +78,7 @@ impl Claim {
     /// If the system refuses.
     pub fn tidy(&self) -> Result<Vec<String>, OutputError> {
         let mut done = Vec::new();
-        if !self.file.is_some() {
+        if !self.is_exclusive() {
             return Ok(done);
         }
         let left = leftovers(&self.dir)?;

@@ -5,6 +5,7 @@
 use super::{jobs::Job, sections::Experiment, value};
 use model::{contract::Parameter, section::Section};
 use serde_json::{Map, Value as Json, json};
+use std::path::Path;
 use workload::registry::{OUTSTANDING, Takes};
 
 type Object = Map<String, Json>;
@@ -78,6 +79,35 @@ pub fn with_parameters(mut experiment: Json, parameters: &[Parameter]) -> Json {
         model.insert(super::keys::DERIVED.to_owned(), Json::Object(derived));
     }
     experiment
+}
+
+/// The experiment with the paths that its `file` gives, which are relative to it, as they stand there: where a run was started from changes no
+/// byte of its results.
+#[must_use]
+pub fn as_written(experiment: &Json, file: &Path) -> Json {
+    let mut experiment = experiment.clone();
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        shorten(&mut experiment, folder);
+    }
+    experiment
+}
+
+/// Takes the folder off every path below it. Names are no paths.
+fn shorten(value: &mut Json, folder: &Path) {
+    match value {
+        Json::String(text) => {
+            let below = Path::new(text.as_str()).strip_prefix(folder).ok().and_then(Path::to_str);
+            if let Some(below) = below.filter(|below| !below.is_empty()) {
+                *text = below.to_owned();
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| shorten(item, folder)),
+        Json::Object(entries) => {
+            let paths = entries.iter_mut().filter(|(key, _)| *key != "name");
+            paths.for_each(|(_, entry)| shorten(entry, folder));
+        }
+        _ => {}
+    }
 }
 
 fn job(job: &Job) -> Json {

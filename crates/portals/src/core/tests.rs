@@ -293,7 +293,7 @@ fn counters_trigger_in_the_order_of_thresholds() {
     let other = w.p[0].ct_alloc(w.ni).unwrap();
     for (from, threshold) in [(2, 2), (1, 1)] {
         let op = Op { put: (md, from), length: 1, match_bits: 5, hdr_data: from, ..to_one() };
-        w.p[0].triggered(op, Trigger { counter: ct, threshold: threshold }, &mut w.m).unwrap();
+        w.p[0].triggered(op, Trigger { counter: ct, threshold }, &mut w.m).unwrap();
     }
     let one = Count { success: 1, failure: 0 };
     w.p[0].triggered_ct(ct, one, false, Trigger { counter: other, threshold: 1 }, &mut w.m).unwrap();

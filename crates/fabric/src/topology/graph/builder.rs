@@ -5,7 +5,6 @@ use crate::{
     graph::Fabric,
     topology::{Sizes, Wiring},
 };
-use base::index::TerminalId;
 
 /// Names of link classes, the terminals' first.
 pub type Classes = &'static [&'static str];
@@ -109,6 +108,10 @@ impl GraphBuilder {
         if mistakes.is_empty() {
             mistakes = self.beyond_ports();
         }
+        // Before anything is built: a line of a file can ask for more terminals than there is memory.
+        if mistakes.is_empty() {
+            mistakes.extend(self.apart());
+        }
         mistakes.truncate(MAX_MISTAKES);
         if !mistakes.is_empty() {
             return Err(mistakes);
@@ -117,6 +120,21 @@ impl GraphBuilder {
         let ports = self.degrees().iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         Sizes::within_limits(Some(Sizes { routers: n, terminals, ports }), "file")
             .map_err(|problems| problems.into_iter().map(|p| Place::default().mistake(p.message)).collect())
+    }
+
+    /// Two routers with terminals between which no cables lead, if there are such.
+    fn apart(&self) -> Option<Mistake> {
+        let mut parts: Vec<u32> = (0..self.routers as u32).collect();
+        for link in self.links.iter().filter(|link| link.count > 0) {
+            let [a, b] = link.ends.map(|end| part_of(&mut parts, end.router as u32));
+            // Always toward the smaller number: parts do not depend on the order of lines.
+            parts[a.max(b) as usize] = a.min(b);
+        }
+        let mut used = self.terminals.iter().filter(|t| t.count > 0).map(|t| t.end.router as u32);
+        let first = used.next()?;
+        let part = part_of(&mut parts, first);
+        let lost = used.find(|&router| part_of(&mut parts, router) != part)?;
+        Some(apart(first.into(), lost.into()))
     }
 
     /// Ends of cables, links first.
@@ -203,20 +221,23 @@ impl GraphBuilder {
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
-        connected(wiring.finish(topology, classes, GraphShape))
+        Ok(wiring.finish(topology, classes, GraphShape))
     }
 }
 
-/// The fabric, if all its terminals reach each other.
-fn connected(fabric: Fabric) -> Result<Fabric, Vec<Mistake>> {
-    let from = crate::metrics::distances(&fabric, fabric.router_at(TerminalId::new(0)));
-    let lost = TerminalId::first(fabric.terminals()).find(|&t| from[fabric.router_at(t)] == u32::MAX);
-    match lost {
-        None => Ok(fabric),
-        Some(t) => Err(vec![Place::default().mistake(format!(
-            "the network falls apart: no way leads from router {} to router {}, and both have terminals",
-            fabric.router_at(TerminalId::new(0)),
-            fabric.router_at(t)
-        ))]),
+/// The network is no network: these two have terminals, and no cable leads from one to the other.
+pub(super) fn apart(one: u64, other: u64) -> Mistake {
+    Place::default().mistake(format!(
+        "the network falls apart: no way leads from router {one} to router {other}, and both have terminals"
+    ))
+}
+
+/// The part that a router belongs to; the way there is halved for the next who asks.
+fn part_of(parts: &mut [u32], mut router: u32) -> u32 {
+    while parts[router as usize] != router {
+        let above = parts[parts[router as usize] as usize];
+        parts[router as usize] = above;
+        router = above;
     }
+    router
 }

@@ -123,7 +123,7 @@ fn what_lines_say_together_must_fit() {
     }
     assert!(mistakes("0 1\nterminals 0")[0].2.contains("no terminal"));
     assert!(mistakes("0 1 x4000000000")[0].2.contains("more than"));
-    assert!(mistakes("terminals 1000000\nrouters 100000\n0 1")[0].2.contains("more than"));
+    assert!(mistakes("terminals 2000000000\nrouters 3\n0 1\n1 2")[0].2.contains("more than"));
     let many = "0 x\n".repeat(1000);
     assert_eq!(mistakes(&many).len(), MAX_MISTAKES);
 }
@@ -217,5 +217,43 @@ proptest::proptest! {
         if let Ok(fabric) = parse(&lines.join("\n")) {
             proptest::prop_assert!(fabric.terminals() > 0);
         }
+    }
+}
+
+/// A line of a file asks for more than any machine holds: it is refused before anything is laid out. By random graphs, the parts are those of
+/// a search through the cables.
+#[test]
+fn networks_that_fall_apart_are_refused_before_they_are_built() {
+    for text in [
+        "terminals 100000000\nrouters 4\n0 1\n",
+        "routers 16000000\n0 1\n",
+        "routers 3\nterminals 400000000\n0 1\n1 0\n",
+    ] {
+        let refused = parse(text).err().map(|mistakes| mistakes[0].message.clone());
+        assert!(refused.as_ref().is_some_and(|m| m.contains("falls apart")), "{text}: {refused:?}");
+    }
+    let mut random = base::rng::Stream::new(7, base::rng::Purpose::Test, 0);
+    for _ in 0..2_000 {
+        let routers = 1 + random.below(8);
+        let links: Vec<(u64, u64)> = (0..random.below(10))
+            .map(|_| (random.below(routers), random.below(routers)))
+            .filter(|(a, b)| a != b)
+            .collect();
+        let counts: Vec<u64> = (0..routers).map(|_| random.below(2)).collect();
+        let mut text = format!("routers {routers}\n");
+        links.iter().for_each(|(a, b)| text += &format!("{a} {b}\n"));
+        counts.iter().enumerate().for_each(|(router, n)| text += &format!("terminals {router} {n}\n"));
+        // Everything that a router with a terminal reaches, round by round.
+        let Some(first) = counts.iter().position(|&n| n > 0) else { continue };
+        let mut reached = vec![false; routers as usize];
+        reached[first] = true;
+        for _ in 0..routers {
+            for &(a, b) in &links {
+                let either = reached[a as usize] || reached[b as usize];
+                (reached[a as usize], reached[b as usize]) = (either, either);
+            }
+        }
+        let whole = counts.iter().zip(&reached).all(|(&n, &reached)| n == 0 || reached);
+        assert_eq!(parse(&text).is_ok(), whole, "{text}");
     }
 }

@@ -1,0 +1,119 @@
+//! Whether several threads pay: a run in several threads meets after every window, and where windows hold few events, or the processors are busy with
+//! others, one thread alone is faster.
+//!
+//! Both ways are tried on a thousand events each, then on four thousand, and the faster one is taken. The other is tried again now and then, the more rarely the
+//! slower it was, so that trying takes a twentieth of the time at most. Which one ran changes no result, so elapsed time may decide.
+
+use std::time::Duration;
+
+/// Events of a first try of either way; a second one, on warm caches, decides.
+const TRY: u64 = 1 << 10;
+/// Events between two decisions.
+const STRETCH: u64 = 1 << 18;
+/// Share of the time that trying may take, inverse.
+const SPARING: f64 = 20.0;
+
+/// What the two ways cost so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace {
+    /// Seconds per event: in one thread, in all.
+    cost: [Option<f64>; 2],
+    tries: u32,
+    /// Events until the slower way is tried again.
+    wait: f64,
+    /// Events that were handled each way.
+    handled: [u64; 2],
+}
+
+impl Pace {
+    /// How the next events are handled, and how many of them at most: true for all threads.
+    pub fn next(&self) -> (bool, u64) {
+        match self.tries {
+            0..4 => (self.tries.is_multiple_of(2), TRY << (2 * (self.tries / 2))),
+            _ if self.wait <= 0.0 => (!self.together(), TRY << 2),
+            _ => (self.together(), STRETCH),
+        }
+    }
+
+    /// What they took.
+    pub fn took(&mut self, together: bool, events: u64, time: Duration) {
+        self.handled[usize::from(together)] += events;
+        self.wait -= events as f64;
+        if events == 0 {
+            return;
+        }
+        let tried = self.tries < 4 || together != self.together();
+        let cost = &mut self.cost[usize::from(together)];
+        let now = time.as_secs_f64() / events as f64;
+        // A try replaces what was known; what is in use is smoothed, since processors have bad moments.
+        *cost = Some(match *cost {
+            Some(before) if !tried => before * 0.75 + now * 0.25,
+            _ => now,
+        });
+        self.tries = self.tries.saturating_add(u32::from(self.tries < 4));
+        if let (true, [Some(alone), Some(all)]) = (tried && self.tries >= 4, self.cost) {
+            let ratio = alone.max(all) / alone.min(all).max(f64::MIN_POSITIVE);
+            self.wait = SPARING * (TRY << 2) as f64 * ratio;
+        }
+    }
+
+    /// True if all threads are the faster way, as far as is known.
+    fn together(&self) -> bool {
+        match self.cost {
+            [Some(alone), Some(all)] => all <= alone,
+            _ => true,
+        }
+    }
+
+    /// True if most events were handled in one thread.
+    pub fn mostly_alone(&self) -> bool {
+        self.handled[0] > self.handled[1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a million events whose costs are given; gives the share of events in one thread, and how much longer it took than the faster way.
+    fn run(cost: [f64; 2]) -> (f64, f64) {
+        let (mut pace, mut events, mut time) = (Pace::default(), 0u64, 0.0);
+        while events < 10_000_000 {
+            let (together, most) = pace.next();
+            let took = cost[usize::from(together)] * most as f64;
+            pace.took(together, most, Duration::from_secs_f64(took));
+            events += most;
+            time += took;
+        }
+        (pace.handled[0] as f64 / events as f64, time / (events as f64 * cost[0].min(cost[1])))
+    }
+
+    #[test]
+    fn the_faster_way_is_taken_and_trying_is_cheap() {
+        for (cost, alone) in
+            [([1e-7, 6e-8], false), ([1e-7, 9e-7], true), ([1e-7, 1e-5], true), ([5e-6, 1e-7], false)]
+        {
+            let (share, longer) = run(cost);
+            assert!(longer < 1.15, "{cost:?}: {longer}");
+            assert_eq!(share > 0.5, alone, "{cost:?}: {share}");
+        }
+    }
+
+    /// Others come and take a processor, and go again.
+    #[test]
+    fn a_change_of_fortune_is_noticed() {
+        let mut pace = Pace::default();
+        let mut alone = [0u64; 3];
+        for (phase, all) in [6e-8, 2e-6, 6e-8].into_iter().enumerate() {
+            let mut events = 0;
+            while events < 50_000_000 {
+                let (together, most) = pace.next();
+                let cost = if together { all } else { 1e-7 };
+                pace.took(together, most, Duration::from_secs_f64(cost * most as f64));
+                events += most;
+                alone[phase] += u64::from(!together) * most;
+            }
+        }
+        assert!(alone[0] < 10_000_000 && alone[1] > 40_000_000 && alone[2] < 25_000_000, "{alone:?}");
+    }
+}
