@@ -20,7 +20,7 @@ use fabric::{
     graph::Fabric,
     import,
     routing::Routing,
-    subnet::Subnet,
+    subnet::{Keep, Subnet},
 };
 use std::sync::Arc;
 
@@ -36,14 +36,24 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads the network of a cluster's files, or that of one experiment file (`.toml`), with the overrides of `set`.
+    /// Reads the network of a cluster's files, with the end ports that `keep` says (left out: hosts), or that of one experiment file
+    /// (`.toml`), with the overrides of `set`.
     ///
     /// # Errors
     /// All mistakes of its files.
-    pub fn load(registry: &Registry, files: &[String], set: &[String]) -> Result<Self, Error> {
+    pub fn load(
+        registry: &Registry,
+        files: &[String],
+        set: &[String],
+        keep: Option<Keep>,
+    ) -> Result<Self, Error> {
         if let Some(toml) = files.iter().find(|f| f.ends_with(".toml")) {
             if files.len() > 1 {
                 let message = "an experiment file stands alone; a cluster's files are given without one";
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            if keep.is_some() {
+                let message = "--nodes is of a cluster's files; an experiment file says fabric.nodes";
                 return Err(Error::new(ErrorKind::Usage, message));
             }
             return experiment_network(registry, &Input { file: toml.into(), set: set.to_vec() });
@@ -54,7 +64,7 @@ impl Network {
                 "--set overrides values of an experiment file, and there is none",
             ));
         }
-        let subnet = import::load(files).map_err(input_failure)?;
+        let subnet = import::load_keeping(files, keep.unwrap_or_default()).map_err(input_failure)?;
         Ok(Self { subnet, closed: None })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::shared::{Form, Format};
 use clap::{Args, ValueEnum};
+use fabric::subnet::Keep;
 use std::path::PathBuf;
 
 /// A network: a cluster's files or an experiment.
@@ -17,6 +18,9 @@ pub struct NetworkArgs {
     /// Override a value of the experiment: `--set fabric.k=8`, or take its key out: `--set fabric.k=`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Which end ports take part: hosts, storage (by their names), aggregation (SHARP), routers; several between commas, or all [default: hosts]
+    #[arg(long, value_name = "KINDS", value_parser = Keep::parse)]
+    pub nodes: Option<Keep>,
 }
 
 /// How an engine routes.

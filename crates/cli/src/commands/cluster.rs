@@ -73,15 +73,25 @@ fn reported(subnet: &Subnet) -> String {
         ("tables", tables),
         ("lanes", lanes),
     ];
+    let kinds =
+        subnet.roles().into_iter().filter(|(name, taken, left_out)| *name != "hosts" && taken + left_out > 0);
+    let kinds = kinds.map(|(name, taken, left_out)| {
+        (name, if taken > 0 { format!("{taken} among the hosts") } else { format!("{left_out} left out") })
+    });
     let notes = subnet.notes.iter().map(|note| ("note", note.clone()));
-    lines.into_iter().chain(notes).map(|(name, text)| format!("{name:12}{text}\n")).collect()
+    lines.into_iter().chain(kinds).chain(notes).map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }
 
 fn object(subnet: &Subnet) -> Json {
     let speeds: serde_json::Map<String, Json> =
         speeds(subnet).into_iter().map(|(s, n)| (s.to_string(), json!(n))).collect();
+    let kinds: serde_json::Map<String, Json> = subnet
+        .roles()
+        .into_iter()
+        .map(|(name, taken, left_out)| (name.to_owned(), json!({"taken": taken, "left_out": left_out})))
+        .collect();
     json!({
-        "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
+        "nodes": kinds, "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
         "local_identifiers": subnet.tables.as_ref().map(|t| t.planes), "lanes": subnet.lanes.as_ref().map(|l| l.count()),
         "notes": subnet.notes,
     })

@@ -14,7 +14,7 @@ use netloom::{
 /// All mistakes of its files.
 pub fn load(args: &NetworkArgs) -> Result<Network, Error> {
     let files: Vec<String> = args.files.iter().chain(&args.tables).cloned().collect();
-    Network::load(&Registry::standard(), &files, &args.set)
+    Network::load(&Registry::standard(), &files, &args.set, args.nodes)
 }
 
 /// Options of an engine for this network.
