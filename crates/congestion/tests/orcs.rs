@@ -41,6 +41,7 @@ fn count(subnet: &Subnet, pattern: &str, part: u32, hosts: &[u32], want: Want) -
             sends: Sends::Levels(pattern),
             hosts: hosts.to_vec(),
             fixed: 0,
+            part: 0,
             shuffle: false,
             level: None,
         }],
@@ -174,7 +175,7 @@ fn effective_bisection_bandwidth_is_the_measured_one() {
         };
         let hosts = (0..subnet.hosts.len() as u32).collect();
         let sends = Sends::Levels(LevelPattern::Bisect);
-        let task = Task { sends, hosts, fixed: 0, shuffle: true, level: None };
+        let task = Task { sends, hosts, fixed: 0, part: 0, shuffle: true, level: None };
         let plan = |threads| Plan {
             tasks: vec![task.clone()],
             runs: 4000,

@@ -124,6 +124,9 @@ pub struct OpensmArgs {
     /// A switch at the top, for updn: its name, or GUID as 0x..; repeatable
     #[arg(long = "root", value_name = "SWITCH")]
     pub roots: Vec<String>,
+    /// Configuration for OpenSM: opensm.conf, or for torus-2QoS the file that says where its torus lies. GUIDs of switches are this network's
+    #[arg(long, value_name = "FILE")]
+    pub opensm_conf: Option<PathBuf>,
     /// Seconds after which OpenSM is stopped
     #[arg(long, value_name = "S", default_value_t = 120)]
     pub timeout: u64,
@@ -184,7 +187,7 @@ pub struct CongestionArgs {
     /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
-    /// Who sends to whom: bisect, bisect_fb_sym, rand, tree, bruck, gather, scatter, ring, recdbl, neighbor:N, FIRST::SECOND ..
+    /// Who sends to whom: bisect, bisect_fb_sym, rand, tree, bruck, gather, scatter, ring, recdbl, neighbor:N, FIRST::SECOND .., or pairs:FILE with a pair of ranks or hosts on each line
     #[arg(long, short, default_value = "bisect")]
     pub pattern: String,
     /// Ranks of the first of two merged patterns
@@ -206,6 +209,12 @@ pub struct CongestionArgs {
     /// Which hosts take part if there are more than ranks
     #[arg(long, value_enum, default_value_t = SubsetArg::Rand)]
     pub subset: SubsetArg,
+    /// Which of these hosts the first of two merged patterns has, shuffled by themselves
+    #[arg(long, visible_alias = "part_subset", value_enum)]
+    pub part_subset: Option<SubsetArg>,
+    /// Only these hosts take part: a file as for --mapping
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
     /// Only this level of the pattern, from 0
     #[arg(long, value_name = "L")]
     pub level: Option<u32>,

@@ -107,8 +107,9 @@ fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
     edges
 }
 
-/// Names of adapters and switches, one for all end ports of an adapter.
-fn record_names(subnet: &Subnet) -> Vec<String> {
+/// Names of adapters and switches as [`net`] writes them, by node: one for all end ports of an adapter.
+#[must_use]
+pub fn record_names(subnet: &Subnet) -> Vec<String> {
     let mut names = subnet.unique_names();
     let mut first = std::collections::BTreeMap::new();
     for &host in &subnet.hosts {

@@ -451,6 +451,7 @@ fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
     builder.ordered = true;
     let mut subnet = builder.finish(file)?;
     subnet.sort_by_name();
+    subnet.as_listed = true;
     if !graph.routes.is_empty() {
         subnet.tables = Some(tables(graph, &number, &subnet, file)?);
     }

@@ -80,6 +80,7 @@ impl SubnetBuilder {
             tables: None,
             lanes: None,
             left_out,
+            as_listed: false,
             notes,
         })
     }

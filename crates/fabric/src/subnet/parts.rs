@@ -169,6 +169,8 @@ pub struct Subnet {
     pub lanes: Option<Lanes>,
     /// End ports that are left out with their cables since they are none of hosts: storage, aggregation nodes, routers to other subnets.
     pub left_out: Vec<Node>,
+    /// The order of nodes is that in which a DOT file names them first.
+    pub as_listed: bool,
     /// What readers left out, skipped or could not judge: a line each.
     pub notes: Vec<String>,
 }
