@@ -160,6 +160,40 @@ fn hosts_and_pairs_are_chosen() {
     );
 }
 
+/// Switches and cables fail by name or GUID, and what is left is routed and counted.
+#[test]
+fn what_fails_is_named() {
+    let fail = |what: &[&str]| {
+        let failing: Vec<&str> = what.iter().flat_map(|w| ["--fail", *w]).collect();
+        json(&[&["fabric", "route", TREE, "--engine", "updn"], &failing[..]].concat())
+    };
+    let spine = fail(&["S00002"]);
+    assert_eq!(
+        (&spine["failed"], &spine["unreached"]),
+        (&Json::from("2 cables, 1 switches; 0 hosts cut off and left out"), &Json::from(0))
+    );
+    assert_eq!(fail(&["S00000"])["failed"], "2 cables, 1 switches; 2 hosts cut off and left out");
+    let cables = fail(&["S00000:3", "S00001:4"]);
+    assert_eq!(
+        cables["failed"], "2 cables; 2 hosts cut off and left out",
+        "no way is left between the leaves"
+    );
+    let bruck =
+        ["congestion", TREE, "-p", "bruck", "--mapping", "identity", "--engine", "updn", "--ranks", "4"];
+    let counted = json(&[&bruck[..], &["--fail", "S00003"]].concat());
+    assert_eq!(counted["congestion"]["hist_max_cong"], serde_json::json!({"1": 4, "2": 4}));
+    for (more, part) in [
+        (vec!["--fail", "S9"], "NAME:PORT"),
+        (vec!["--fail", "S00000:1"], "no cable to another switch"),
+        (vec!["--fail", "S00000:9"], "no cable to another switch"),
+    ] {
+        let run = netloom(&[vec!["fabric", "route", TREE, "--engine", "updn"], more.clone()].concat());
+        assert!(run.status == 2 && run.err.contains(part), "{more:?}: {} {}", run.status, run.err);
+    }
+    let run = netloom(&["congestion", TREE, "--fail", "S00002"]);
+    assert!(run.status == 2 && run.err.contains("need --engine"), "{}", run.err);
+}
+
 #[test]
 fn mistakes_are_reported() {
     for (arguments, status, part) in [

@@ -44,7 +44,7 @@ pub struct Asked<'a> {
     pub seed: u64,
     /// What is counted.
     pub want: Want,
-    /// Worker threads.
+    /// Worker threads, at least 1.
     pub threads: u32,
 }
 

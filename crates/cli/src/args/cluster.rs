@@ -3,6 +3,7 @@
 use super::shared::{Form, Format};
 use clap::{Args, ValueEnum};
 use fabric::subnet::Keep;
+use netloom::cluster::Failing;
 use std::path::PathBuf;
 
 /// A network: a cluster's files or an experiment.
@@ -38,6 +39,17 @@ pub struct EngineArgs {
     /// Seed of random choices and failures
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// What fails before a network is routed.
+#[derive(Clone, Debug, Args)]
+pub struct FailArgs {
+    /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
+    #[arg(long, value_name = "N|P%", default_value = "0", value_parser = Failing::parse)]
+    pub fail_links: Failing,
+    /// A switch that fails first, by its name or GUID (0x..), or the cable at a port of it: NAME:PORT; repeatable
+    #[arg(long, value_name = "SWITCH[:PORT]")]
+    pub fail: Vec<String>,
 }
 
 /// What is written in place of what is said.
@@ -97,9 +109,9 @@ pub struct RouteArgs {
     /// How it routes.
     #[command(flatten)]
     pub routing: EngineArgs,
-    /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
-    #[arg(long, value_name = "N|P%", default_value = "0", value_parser = failing)]
-    pub fail_links: Failing,
+    /// What fails first.
+    #[command(flatten)]
+    pub failures: FailArgs,
     /// Form and file of what is written, if anything is.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -230,6 +242,9 @@ pub struct CongestionArgs {
     /// How it routes.
     #[command(flatten)]
     pub routing: EngineArgs,
+    /// What fails first; with --engine alone.
+    #[command(flatten)]
+    pub failures: FailArgs,
     /// Which identifier of a host a message uses, if hosts have several
     #[arg(long, value_enum, default_value_t = MultipathArg::First)]
     pub multipath: MultipathArg,
@@ -248,24 +263,4 @@ pub struct CongestionArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-}
-
-/// How many cables fail.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Failing {
-    /// A share of them, 0 to 1.
-    Share(f64),
-    /// So many cables; all of them if there are fewer.
-    Number(u64),
-}
-
-fn failing(text: &str) -> Result<Failing, String> {
-    let wrong = || "write a share such as 1%, or a number of cables".to_owned();
-    match text.strip_suffix('%') {
-        Some(percent) => match percent.trim().parse::<f64>() {
-            Ok(p) if (0.0..=100.0).contains(&p) => Ok(Failing::Share(p / 100.0)),
-            _ => Err(wrong()),
-        },
-        None => text.trim().parse().map(Failing::Number).map_err(|_| wrong()),
-    }
 }

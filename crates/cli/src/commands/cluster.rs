@@ -6,13 +6,12 @@ use super::{
 };
 use crate::{
     args::Format,
-    args::cluster::{EngineArgs, Failing, ImportArgs, RouteArgs, VerifyArgs},
+    args::cluster::{EngineArgs, ImportArgs, RouteArgs, VerifyArgs},
     console::Console,
     exit::{Exit, Outcome},
 };
 use fabric::{
     deadlock,
-    faults::Faults,
     graph::Fabric,
     routing::Routing,
     subnet::{Lost, Speed, Subnet},
@@ -266,18 +265,8 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let engine = engine(&args.engine)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
-    let failing = match args.fail_links {
-        Failing::Share(share) => share,
-        Failing::Number(n) => {
-            let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
-            n as f64 / (subnet.edges.iter().filter(between).count() / 2).max(1) as f64
-        }
-    };
-    if failing > 0.0 {
-        let faults = Faults { link_fraction: failing.min(1.0), seed: args.routing.seed, ..Faults::default() };
-        let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
-        let cut = subnet.hosts.len() - left.hosts.len();
-        head.push(("failed", format!("{} cables; {cut} hosts cut off and left out", degraded.links.len())));
+    if let Some((left, text)) = network::failed(&args.failures, &subnet, args.routing.seed)? {
+        head.push(("failed", text));
         subnet = left;
     }
     if engine.by_source && args.write.to.is_some() {

@@ -30,6 +30,13 @@ use std::{fmt::Write as _, path::Path};
 pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     let mut network = network::load(&args.network)?;
     let mut reversed = false;
+    if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {
+        if args.engine.is_none() {
+            return Err(usage("what fails changes the ways: --fail and --fail-links need --engine"));
+        }
+        console.remark(&format!("note: failed {text}"));
+        network.subnet = left;
+    }
     if let Some(name) = &args.engine {
         reversed = engine(name)?.by_source;
         let options = network::options(&args.routing, &network.subnet)?;

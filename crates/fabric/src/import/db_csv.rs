@@ -25,7 +25,7 @@ use base::param::Problem;
 use std::collections::BTreeMap;
 
 /// A node of the section on nodes.
-struct Told {
+struct Described {
     what: What,
     name: String,
     ports: u32,
@@ -48,7 +48,7 @@ struct Link {
 
 #[derive(Default)]
 struct File {
-    nodes: BTreeMap<u64, Told>,
+    nodes: BTreeMap<u64, Described>,
     ports: BTreeMap<(u64, u32), Port>,
     /// First identifier of each node: a switch has its own at port 0, or at all of its ports.
     lids: BTreeMap<u64, u32>,
@@ -155,8 +155,8 @@ impl File {
                 ));
             }
         };
-        let told = Told { what: What::of(word, &name), name, ports: ports as u32 };
-        match self.nodes.insert(guid, told) {
+        let described = Described { what: What::of(word, &name), name, ports: ports as u32 };
+        match self.nodes.insert(guid, described) {
             None => Ok(()),
             Some(_) => Err(format!("node {guid:#018x} is there twice")),
         }
@@ -193,25 +193,25 @@ impl File {
         Ok(())
     }
 
-    /// The end of a link; `None` if nobody told its node.
+    /// The end of a link; `None` if no row is of its node.
     fn end(&self, (guid, port): (u64, u32)) -> Option<End> {
-        let told = self.nodes.get(&guid)?;
-        let switch = told.what == What::Switch;
+        let described = self.nodes.get(&guid)?;
+        let switch = described.what == What::Switch;
         let Port { guid: port_guid, lid, lmc, .. } =
             self.ports.get(&(guid, port)).copied().unwrap_or_default();
         let lid = if switch { self.lids.get(&guid).copied().unwrap_or(0) } else { lid };
         let node = Node {
-            name: told.name.clone(),
+            name: described.name.clone(),
             guid,
             port_guid: if port_guid == 0 || switch { guid } else { port_guid },
             kind: if switch { Kind::Switch } else { Kind::Host },
-            role: told.what.role(),
-            ports: told.ports,
+            role: described.what.role(),
+            ports: described.ports,
             port: if switch { 0 } else { port },
             lid,
             lmc: if switch { 0 } else { lmc },
         };
-        Some(End { what: told.what, node, port })
+        Some(End { what: described.what, node, port })
     }
 }
 

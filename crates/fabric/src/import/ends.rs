@@ -61,7 +61,7 @@ pub(super) struct Ends {
     seen: BTreeSet<Key>,
     /// Adapters that are left out: what they are, and their descriptions.
     adapters: BTreeMap<(bool, u64), (What, String)>,
-    /// Unknown speeds.
+    /// Cables whose speed is unknown.
     pub(super) strange: Strange,
     /// Lines that tell nothing.
     pub(super) skipped: Skipped,

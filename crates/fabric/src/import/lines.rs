@@ -118,12 +118,12 @@ pub(super) struct Skipped {
 
 impl Skipped {
     /// Bytes of the first line that are told.
-    const TOLD: usize = 60;
+    const SHOWN: usize = 60;
 
     /// Counts a line.
     pub(super) fn count(&mut self, number: u64, text: &str) {
         if self.lines == 0 {
-            let start: String = text.trim().chars().take(Self::TOLD).collect();
+            let start: String = text.trim().chars().take(Self::SHOWN).collect();
             self.first = (number, start.escape_debug().to_string());
         }
         self.lines = self.lines.saturating_add(1);

@@ -226,12 +226,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speeds_are_told_in_gigabits() {
-        let told = |text| speed(text).map(|s| s.to_string());
-        assert_eq!(told(" 4X           2.5 Gbps Active/  LinkUp").unwrap(), "4xSDR");
-        assert_eq!(told(" 4X      25.78125 Gbps Active/  LinkUp").unwrap(), "4xEDR");
-        assert_eq!(told(" 4X        106.25 Gbps Active/  LinkUp").unwrap(), "4xNDR");
-        assert_eq!(told(" 1X          10.0 Gbps (FDR10) Active/  LinkUp").unwrap(), "1xFDR10");
-        assert_eq!(told(" 4X       Unknown Gbps Active/").unwrap_err(), "4X       Unknown");
+    fn speeds_are_in_gigabits() {
+        let read = |text| speed(text).map(|s| s.to_string());
+        assert_eq!(read(" 4X           2.5 Gbps Active/  LinkUp").unwrap(), "4xSDR");
+        assert_eq!(read(" 4X      25.78125 Gbps Active/  LinkUp").unwrap(), "4xEDR");
+        assert_eq!(read(" 4X        106.25 Gbps Active/  LinkUp").unwrap(), "4xNDR");
+        assert_eq!(read(" 1X          10.0 Gbps (FDR10) Active/  LinkUp").unwrap(), "1xFDR10");
+        assert_eq!(read(" 4X       Unknown Gbps Active/").unwrap_err(), "4X       Unknown");
     }
 }

@@ -116,7 +116,7 @@ fn content(subnet: &Subnet) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn all_lists_tell_one_network() {
+fn all_lists_are_of_one_network() {
     let discovered = one(DISCOVER).unwrap();
     assert_eq!((discovered.hosts.len(), discovered.switches.len(), discovered.edges.len()), (2, 2, 8));
     let leaf = discovered.switches[0];

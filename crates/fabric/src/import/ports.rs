@@ -59,8 +59,8 @@ fn start<'a>(words: &mut impl Iterator<Item = &'a str>) -> Result<Start<'a>, Str
 }
 
 fn cable(line: &str, ends: &mut Ends, number: u64) -> Result<(), String> {
-    let (told, names) = line.split_once('\'').ok_or(FORM)?;
-    let mut words = told.split_whitespace();
+    let (numbers, names) = line.split_once('\'').ok_or(FORM)?;
+    let mut words = numbers.split_whitespace();
     let a = start(&mut words)?;
     let (width, rate) = (words.next().ok_or(FORM)?, words.next().ok_or(FORM)?);
     if words.next() != Some("-") {

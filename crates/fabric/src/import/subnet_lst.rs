@@ -22,8 +22,8 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
             ends.skipped.count(lines.number, start);
             continue;
         }
-        let told = line(&text, &mut ends.strange);
-        if let Err(message) = told.and_then(|(a, b, speed)| ends.cable(a, b, speed, lines.number)) {
+        let read = line(&text, &mut ends.strange);
+        if let Err(message) = read.and_then(|(a, b, speed)| ends.cable(a, b, speed, lines.number)) {
             lines.mistake(&text, message);
         }
     }

@@ -32,7 +32,7 @@ impl Role {
 pub struct Keep(u8);
 
 impl Default for Keep {
-    /// Hosts alone.
+    /// Only the end ports of hosts.
     fn default() -> Self {
         Self(Role::Host.bit())
     }
