@@ -14,15 +14,16 @@ use fabric::{
     deadlock,
     graph::Fabric,
     routing::Routing,
-    subnet::{Lost, Speed, Subnet},
+    subnet::{Lost, Subnet},
     verify::{self, LostPair, Report},
 };
 use netloom::{
     Error, ErrorKind,
     cluster::{self, engine},
+    inventory,
 };
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, time::Instant};
+use std::time::Instant;
 
 /// Reads a cluster and says what it holds, or writes it.
 ///
@@ -35,65 +36,10 @@ pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
         return put(args.write.out.as_deref(), &bytes, args.write.force, console);
     }
     match args.format {
-        Format::Text => console.print(&reported(&network.subnet))?,
-        Format::Json => console.print_json(&object(&network.subnet))?,
+        Format::Text => console.print(&inventory::text(&network.subnet))?,
+        Format::Json => console.print_json(&inventory::object(&network.subnet))?,
     }
     Ok(Exit::Done)
-}
-
-/// Cables between switches and to hosts, by speed.
-fn speeds(subnet: &Subnet) -> BTreeMap<Speed, u64> {
-    let mut speeds = BTreeMap::new();
-    for (e, edge) in (0u32..).zip(&subnet.edges) {
-        if e < edge.reverse {
-            *speeds.entry(edge.speed).or_insert(0) += 1;
-        }
-    }
-    speeds
-}
-
-fn reported(subnet: &Subnet) -> String {
-    let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
-    let cables = subnet.edges.iter().filter(between).count() / 2;
-    let speeds: Vec<String> = speeds(subnet).iter().map(|(s, n)| format!("{n} {s}")).collect();
-    let tables = match &subnet.tables {
-        Some(t) => format!("for {} hosts, {} local identifiers each", subnet.hosts.len(), t.planes),
-        None => "none".to_owned(),
-    };
-    let lanes = match &subnet.lanes {
-        Some(lanes) => format!("{} in use", lanes.count()),
-        None => "not told".to_owned(),
-    };
-    let lines = [
-        ("hosts", subnet.hosts.len().to_string()),
-        ("switches", subnet.switches.len().to_string()),
-        ("links", format!("{} directed, {cables} cables between switches", subnet.edges.len())),
-        ("speeds", speeds.join(", ")),
-        ("tables", tables),
-        ("lanes", lanes),
-    ];
-    let kinds =
-        subnet.roles().into_iter().filter(|(name, taken, left_out)| *name != "hosts" && taken + left_out > 0);
-    let kinds = kinds.map(|(name, taken, left_out)| {
-        (name, if taken > 0 { format!("{taken} among the hosts") } else { format!("{left_out} left out") })
-    });
-    let notes = subnet.notes.iter().map(|note| ("note", note.clone()));
-    lines.into_iter().chain(kinds).chain(notes).map(|(name, text)| format!("{name:12}{text}\n")).collect()
-}
-
-fn object(subnet: &Subnet) -> Json {
-    let speeds: serde_json::Map<String, Json> =
-        speeds(subnet).into_iter().map(|(s, n)| (s.to_string(), json!(n))).collect();
-    let kinds: serde_json::Map<String, Json> = subnet
-        .roles()
-        .into_iter()
-        .map(|(name, taken, left_out)| (name.to_owned(), json!({"taken": taken, "left_out": left_out})))
-        .collect();
-    json!({
-        "nodes": kinds, "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
-        "local_identifiers": subnet.tables.as_ref().map(|t| t.planes), "lanes": subnet.lanes.as_ref().map(|l| l.count()),
-        "notes": subnet.notes,
-    })
 }
 
 /// Tables of the files, or of an engine.
@@ -153,8 +99,8 @@ fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
     match format {
         Format::Text => {
             let verdict = if lost.is_empty() { "connected" } else { "NOT CONNECTED" };
-            let mut text =
-                format!("verdict     {verdict}; there are no tables to be verified\n") + &reported(subnet);
+            let mut text = format!("verdict     {verdict}; there are no tables to be verified\n")
+                + &inventory::text(subnet);
             for name in &names {
                 text += &format!("{:12}{name} cannot reach the first host\n", "");
             }
@@ -164,7 +110,7 @@ fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
             console.print(&text)?;
         }
         Format::Json => {
-            let mut result = object(subnet);
+            let mut result = inventory::object(subnet);
             (result["connected"], result["apart"], result["slow_cables"]) =
                 (json!(lost.is_empty()), json!(names), json!(slow));
             console.print_json(&result)?;
