@@ -28,6 +28,30 @@ pub fn heed() -> Heeded {
     Heeded { signals, heard }
 }
 
+/// From now on, for work that cannot be saved and must be cleared away: a terminal that goes away asks to leave as well, unless `nohup`
+/// said that it is not to be heeded. However often it is asked, the process lives until it is done.
+#[cfg(unix)]
+#[must_use]
+pub fn ending() -> Heeded {
+    use signal_hook::{consts, flag};
+    let signals = Arc::new(Signals::default());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let ignored = |signal: i32| mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1);
+    let all =
+        [consts::SIGTERM, consts::SIGINT, consts::SIGHUP].into_iter().filter(|signal| !ignored(*signal));
+    let heard = all.flat_map(|signal| flag::register(signal, Arc::clone(&signals.leave))).collect();
+    Heeded { signals, heard }
+}
+
+/// No system, no signals.
+#[cfg(not(unix))]
+#[must_use]
+pub fn ending() -> Heeded {
+    Heeded { signals: Arc::default() }
+}
+
 /// No system, no signals.
 #[cfg(not(unix))]
 #[must_use]

@@ -106,6 +106,94 @@ fn options_do_what_they_say() {
     assert_eq!(threads("1"), threads("3"));
 }
 
+/// Only some hosts, shuffled; a part with hosts of its own; lists of pairs.
+#[test]
+fn hosts_and_pairs_are_chosen() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let write = |name: &str, text: &str| {
+        fs::write(path(name), text).expect("written");
+        path(name)
+    };
+    let two = write("two", "H00003\nH00001\n");
+    let listed = out(&["congestion", TREE, "--hosts", &two, "--mapping", "identity", "--print-hosts"]);
+    assert!(listed.contains("rank 0: H00003\nrank 1: H00001\n"), "{listed}");
+    let shuffled = json(&["congestion", TREE, "--hosts", &two, "--runs", "40", "-p", "gather"]);
+    assert_eq!(
+        (&shuffled["congestion"]["ranks"], &shuffled["congestion"]["runs"]),
+        (&Json::from(2), &Json::from(40))
+    );
+    let edges = shuffled["congestion"]["edge_cong_sum"].as_object().expect("links");
+    assert!(edges.contains_key("0:S00000->H00000") || edges.len() == 8, "both hosts gather: {edges:?}");
+    let merged = ["congestion", TREE, "-p", "bisect::bisect", "--mapping", "identity", "--print-hosts"];
+    let part = [&merged[..], &["--part-subset", "guid_order_desc"]].concat();
+    assert!(out(&part).contains("rank 0: H00003\nrank 1: H00002\nrank 2: H00000"), "{}", out(&part));
+    let ranks = write("ranks", "0 2\n1 3\nlevel\n2 -> 0\n");
+    let counted = count(&["-p", &format!("pairs:{ranks}")]);
+    assert_eq!(
+        (&counted["levels"], &counted["messages"], &counted["ranks"]),
+        (&Json::from(2), &Json::from(3), &Json::from(4))
+    );
+    let hosts = write("hosts", "H00003 -> H00000\nH00001 H00000\n");
+    let counted = count(&["-p", &format!("pairs:{hosts}")]);
+    assert_eq!(
+        (&counted["hist_max_cong"], &counted["ranks"]),
+        (&serde_json::json!({"2": 2}), &Json::from(3))
+    );
+    let run = netloom(&["congestion", TREE, "-p", &format!("pairs:{hosts}"), "--runs", "9"]);
+    assert!(run.err.contains("all mappings are the same"), "{}", run.err);
+    let bad = write("bad", "0 1\n0 H9\n");
+    for (more, status, part) in [
+        (vec!["-p", "bisect", "--part-subset", "rand"], 2, "FIRST::SECOND"),
+        (vec!["-p", "bisect::bisect", "--part-subset", "linear_bfs"], 2, "needs --subset linear_bfs"),
+        (vec!["--hosts", &two, "--ranks", "3"], 2, "--hosts lists 2 hosts"),
+        (vec!["--nodes", "tapes"], 2, "`tapes` is no kind of nodes"),
+    ] {
+        let run = netloom(&[vec!["congestion", TREE], more.clone()].concat());
+        assert!(run.status == status && run.err.contains(part), "{more:?}: {} {}", run.status, run.err);
+    }
+    let run = netloom(&["congestion", TREE, "-p", &format!("pairs:{bad}")]);
+    assert!(
+        run.status == 4 && run.err.contains("line 2") && run.err.contains("`H9` is no host"),
+        "{}",
+        run.err
+    );
+}
+
+/// Switches and cables fail by name or GUID, and what is left is routed and counted.
+#[test]
+fn what_fails_is_named() {
+    let fail = |what: &[&str]| {
+        let failing: Vec<&str> = what.iter().flat_map(|w| ["--fail", *w]).collect();
+        json(&[&["fabric", "route", TREE, "--engine", "updn"], &failing[..]].concat())
+    };
+    let spine = fail(&["S00002"]);
+    assert_eq!(
+        (&spine["failed"], &spine["unreached"]),
+        (&Json::from("2 cables, 1 switches; 0 hosts cut off and left out"), &Json::from(0))
+    );
+    assert_eq!(fail(&["S00000"])["failed"], "2 cables, 1 switches; 2 hosts cut off and left out");
+    let cables = fail(&["S00000:3", "S00001:4"]);
+    assert_eq!(
+        cables["failed"], "2 cables; 2 hosts cut off and left out",
+        "no way is left between the leaves"
+    );
+    let bruck =
+        ["congestion", TREE, "-p", "bruck", "--mapping", "identity", "--engine", "updn", "--ranks", "4"];
+    let counted = json(&[&bruck[..], &["--fail", "S00003"]].concat());
+    assert_eq!(counted["congestion"]["hist_max_cong"], serde_json::json!({"1": 4, "2": 4}));
+    for (more, part) in [
+        (vec!["--fail", "S9"], "NAME:PORT"),
+        (vec!["--fail", "S00000:1"], "no cable to another switch"),
+        (vec!["--fail", "S00000:9"], "no cable to another switch"),
+    ] {
+        let run = netloom(&[vec!["fabric", "route", TREE, "--engine", "updn"], more.clone()].concat());
+        assert!(run.status == 2 && run.err.contains(part), "{more:?}: {} {}", run.status, run.err);
+    }
+    let run = netloom(&["congestion", TREE, "--fail", "S00002"]);
+    assert!(run.status == 2 && run.err.contains("need --engine"), "{}", run.err);
+}
+
 #[test]
 fn mistakes_are_reported() {
     for (arguments, status, part) in [

@@ -82,16 +82,20 @@ fn engines_agree_with_opensm() {
 }
 
 #[test]
-fn what_opensm_cannot_route_ends_in_time() {
+fn what_opensm_refuses_is_reported_at_once() {
     if !installed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("torus.toml").display().to_string();
     fs::write(&file, "[fabric]\ntopology = \"torus\"\ndims = [3, 3]\n").expect("written");
-    let run = netloom(&["fabric", "opensm", &file, "--engine", "ftree", "--timeout", "3"]);
-    assert_eq!(run.status, 6, "{}", run.err);
-    assert!(run.err.contains("did not end in 3 s"), "{}", run.err);
+    let begun = std::time::Instant::now();
+    for (engine, part) in [("ftree", "cannot build lid matrices"), ("torus-2QoS", "--opensm-conf")] {
+        let run = netloom(&["fabric", "opensm", &file, "--engine", engine]);
+        assert_eq!(run.status, 3, "{}", run.err);
+        assert!(run.err.contains("cannot route this network") && run.err.contains(part), "{}", run.err);
+    }
+    assert!(begun.elapsed().as_secs() < 60, "long before the time-out of 120 s");
 }
 
 /// OpenSM keeps LIDs from run to run; here in the run's own directory, so that runs side by side, or in turn, do not disturb each other.
@@ -108,4 +112,86 @@ fn what_opensm_remembers_is_the_runs_own() {
     // With this as its cache OpenSM ends at once.
     let run = command.env("OSM_CACHE_DIR", "/dev/null/none").output().expect("it runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// Tables are read back beside the network's own file, GUIDs and all; torus-2QoS takes its file, with GUIDs of that network.
+#[test]
+fn tables_of_opensm_are_those_of_the_network() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    fs::write(path("torus.toml"), "[fabric]\ntopology = \"torus\"\ndims = [4, 4, 4]\n").expect("written");
+    let run = netloom(&["fabric", "import", &path("torus.toml"), "--to", "ibnetdiscover"]);
+    // Other GUIDs than the simulator gives.
+    let text = run.out.replace("0x2000", "0x777000").replace("S-00000000002000", "S-00000000777000");
+    fs::write(path("net"), text.replace("(2000", "(777000")).expect("written");
+    // Routers of a torus are numbered along the first dimension first.
+    let guid = |x: u32, y: u32, z: u32| format!("0x777000{:02x}", x + 4 * y + 16 * z);
+    let (mut conf, origin) = ("torus 4 4 4\n".to_owned(), guid(0, 0, 0));
+    for (name, to) in [
+        ("xp", guid(1, 0, 0)),
+        ("xm", guid(3, 0, 0)),
+        ("yp", guid(0, 1, 0)),
+        ("ym", guid(0, 3, 0)),
+        ("zp", guid(0, 0, 1)),
+        ("zm", guid(0, 0, 3)),
+    ] {
+        conf += &format!("{name}_link {origin} {to}\n");
+    }
+    fs::write(path("conf"), conf).expect("written");
+    let arguments = ["fabric", "opensm", &path("net"), "--to", "lfts", "--engine"];
+    for more in [vec!["minhop"], vec!["torus-2QoS", "--opensm-conf", &path("conf")]] {
+        let all: Vec<&str> = arguments.iter().copied().chain(more).collect();
+        let run = netloom(&all);
+        assert_eq!(run.status, 0, "{}", run.err);
+        fs::write(path("lfts"), run.out).expect("written");
+        let run = netloom(&["fabric", "verify", &path("net"), "--tables", &path("lfts"), "--format", "json"]);
+        let report: Json = serde_json::from_str(&run.out).expect(&run.err);
+        assert_eq!((&report["unreached"], &report["pairs"]), (&Json::from(0), &Json::from(64 * 63)));
+    }
+}
+
+/// Whatever signal ends the command, its children end with it and its directory goes.
+#[cfg(unix)]
+#[test]
+fn signals_leave_nothing_behind() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("tree.toml").display().to_string();
+    fs::write(&file, "[fabric]\ntopology = \"xgft\"\nchildren = [12, 24]\nparents = [1, 12]\n")
+        .expect("written");
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_netloom"))
+            .args(["fabric", "opensm", &file])
+            .env("TMPDIR", directory.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("started");
+        let scratch = |()| {
+            let all = fs::read_dir(directory.path()).expect("the directory").flatten();
+            all.map(|e| e.path()).find(|p| p.is_dir())
+        };
+        let begun = std::time::Instant::now();
+        while scratch(()).is_none_or(|path| !path.join("opensm.log").is_file()) {
+            assert!(
+                begun.elapsed().as_secs() < 60 && child.try_wait().expect("a child").is_none(),
+                "it starts"
+            );
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let pid = child.id();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        assert_eq!(child.wait().expect("a child").code(), Some(6), "{signal}");
+        assert_eq!(scratch(()), None, "{signal}");
+        for child in children.split_whitespace() {
+            assert!(!std::path::Path::new(&format!("/proc/{child}")).exists(), "{signal}: {child} lives on");
+        }
+    }
 }

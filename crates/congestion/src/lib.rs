@@ -3,7 +3,7 @@
 //! gets is one part in the highest count on its way.
 //!
 //! `routes` says which links a message crosses: by forwarding tables of a subnet, or by a routing of a fabric in closed form. `mapping`
-//! deals ranks to hosts. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
+//! deals ranks to hosts; `pairs` reads who sends to whom from a list. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
 //! result for any number), `map` draws the links. CONGESTION.md describes the rules and what they cost.
 
 pub mod build;
@@ -12,6 +12,7 @@ pub mod draw;
 pub mod mapping;
 pub mod memory;
 pub mod metrics;
+pub mod pairs;
 pub mod routes;
 pub mod run;
 pub mod setup;

@@ -26,6 +26,8 @@ use workload::{
 pub enum Sends {
     /// A pattern with levels.
     Levels(LevelPattern),
+    /// A list of pairs, level by level, and its name.
+    Pairs(String, Arc<[Vec<levels::Pair>]>),
     /// Any open-loop traffic: the k-th message of every rank, for the k-th mapping, is its one level.
     Traffic(Arc<dyn Traffic>),
 }
@@ -39,6 +41,8 @@ pub struct Task {
     pub hosts: Vec<u32>,
     /// Ranks of the first that keep their hosts.
     pub fixed: u32,
+    /// Ranks of the first, the fixed ones included, that are shuffled among themselves; 0 for none.
+    pub part: u32,
     /// Shuffle hosts for each mapping.
     pub shuffle: bool,
     /// Only this level.
@@ -66,6 +70,7 @@ impl Task {
     fn levels(&self) -> u32 {
         match &self.sends {
             Sends::Levels(pattern) => pattern.levels(self.hosts.len() as u32),
+            Sends::Pairs(_, levels) => levels.len() as u32,
             Sends::Traffic(_) => 1,
         }
     }
@@ -73,6 +78,7 @@ impl Task {
     fn random(&self) -> bool {
         match &self.sends {
             Sends::Levels(pattern) => pattern.random(),
+            Sends::Pairs(..) => false,
             Sends::Traffic(_) => true,
         }
     }
@@ -81,6 +87,7 @@ impl Task {
         let ranks = self.hosts.len() as u32;
         match &self.sends {
             Sends::Levels(pattern) => pattern.pairs(ranks, level, draw(seed, job, run), out),
+            Sends::Pairs(_, levels) => out.extend_from_slice(&levels[level as usize]),
             Sends::Traffic(traffic) => out.extend(RankId::first(ranks).filter_map(|rank| {
                 let to = traffic.message(rank, u64::from(run), 0)?.destination;
                 Some((rank, to))
@@ -127,10 +134,26 @@ impl Plan {
             let begin = out.len();
             out.extend_from_slice(&task.hosts);
             if task.shuffle {
-                mapping::shuffle(&mut out[begin..], task.fixed as usize, self.seed, job, run);
+                mapping::shuffle(
+                    &mut out[begin..],
+                    (task.fixed as usize, task.part as usize),
+                    self.seed,
+                    job,
+                    run,
+                );
             }
         }
         debug_assert_eq!(out.len(), self.ranks() as usize, "every rank has a host");
+    }
+
+    /// True if all mappings are the same: nothing is drawn, and no two ranks can change their hosts.
+    #[must_use]
+    pub fn alike(&self) -> bool {
+        let stays = |task: &Task| {
+            let (ranks, fixed, part) = (task.hosts.len(), task.fixed as usize, task.part as usize);
+            !task.shuffle || part.saturating_sub(fixed) < 2 && ranks.saturating_sub(fixed.max(part)) < 2
+        };
+        self.tasks.iter().all(|task| stays(task) && !task.random())
     }
 
     /// The levels of all mappings, if they are alike.
@@ -149,6 +172,7 @@ impl Plan {
     fn name(&self) -> String {
         let name = |task: &Task| match &task.sends {
             Sends::Levels(pattern) => pattern.to_string(),
+            Sends::Pairs(name, _) => name.clone(),
             Sends::Traffic(_) => "traffic".to_owned(),
         };
         self.tasks.iter().map(name).collect::<Vec<_>>().join(" + ")

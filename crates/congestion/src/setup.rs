@@ -148,7 +148,7 @@ impl CongestionSetup {
                 None => Sends::Traffic(traffic),
             };
             let hosts = job.placement.iter().map(|terminal| terminal.number()).collect();
-            Some(Task { sends, hosts, fixed: 0, shuffle: statics.shuffle, level: statics.level })
+            Some(Task { sends, hosts, fixed: 0, part: 0, shuffle: statics.shuffle, level: statics.level })
         };
         Plan {
             tasks: self.jobs.iter().zip(&self.statics).filter_map(task).collect(),

@@ -11,7 +11,11 @@ use congestion::{
     setup::{block, watched},
     simulate,
 };
-use fabric::{import, subnet::Subnet};
+use fabric::{
+    engines::{self, ENGINES},
+    import,
+    subnet::Subnet,
+};
 use results::summary::Congestion;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -41,6 +45,7 @@ fn count(subnet: &Subnet, pattern: &str, part: u32, hosts: &[u32], want: Want) -
             sends: Sends::Levels(pattern),
             hosts: hosts.to_vec(),
             fixed: 0,
+            part: 0,
             shuffle: false,
             level: None,
         }],
@@ -174,7 +179,7 @@ fn effective_bisection_bandwidth_is_the_measured_one() {
         };
         let hosts = (0..subnet.hosts.len() as u32).collect();
         let sends = Sends::Levels(LevelPattern::Bisect);
-        let task = Task { sends, hosts, fixed: 0, shuffle: true, level: None };
+        let task = Task { sends, hosts, fixed: 0, part: 0, shuffle: true, level: None };
         let plan = |threads| Plan {
             tasks: vec![task.clone()],
             runs: 4000,
@@ -190,4 +195,25 @@ fn effective_bisection_bandwidth_is_the_measured_one() {
         assert_eq!(one.totals.bins().iter().sum::<u64>(), 4000);
     }
     assert_eq!(metrics::bandwidth(&[0, 1]), Some(1.0));
+}
+
+/// Effective bisection bandwidth of our updn on the real cluster: as good as OpenSM's tables, whose roots are its own choice.
+#[test]
+fn roots_are_as_good_as_those_of_opensm() {
+    let Some(ib) = data() else { return };
+    let files = ["real/psmn_x5.ibnetdiscover", "real/psmn_x5.updn.opensm-lfts.dump.gz"].map(|f| ib.join(f));
+    let theirs = load(&files);
+    let updn = base::registry::find(ENGINES, "updn").unwrap();
+    let ours = engines::route(&theirs, updn, &engines::Options::default()).unwrap();
+    let measured = |subnet: &Subnet| {
+        let tables = subnet.tables.as_ref().unwrap();
+        let routes = TableRoutes { subnet, tables, multipath: Multipath::First };
+        let hosts = (0..subnet.hosts.len() as u32 & !1).collect();
+        let sends = Sends::Levels(LevelPattern::Bisect);
+        let tasks = vec![Task { sends, hosts, fixed: 0, part: 0, shuffle: true, level: None }];
+        let plan = Plan { tasks, runs: 500, seed: 5, want: Want::default(), watched: None, threads: 1 };
+        simulate(&routes, &plan, &mut |_| true).unwrap().totals.effective().unwrap().0
+    };
+    let (ours, theirs) = (measured(&ours), measured(&theirs));
+    assert!(ours > theirs + 0.1, "{ours} {theirs}");
 }

@@ -12,15 +12,17 @@ use crate::{
 };
 use base::{
     diag::Diagnostics,
+    index::{PortId, RouterId},
     param::Problem,
     registry::{find, nearest},
 };
 use fabric::{
     engines::{self, ENGINES, Engine, Options},
+    faults::Faults,
     graph::Fabric,
     import,
     routing::Routing,
-    subnet::Subnet,
+    subnet::{Keep, Subnet},
 };
 use std::sync::Arc;
 
@@ -36,14 +38,24 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads the network of a cluster's files, or that of one experiment file (`.toml`), with the overrides of `set`.
+    /// Reads the network of a cluster's files, with the end ports that `keep` says (left out: hosts), or that of one experiment file
+    /// (`.toml`), with the overrides of `set`.
     ///
     /// # Errors
     /// All mistakes of its files.
-    pub fn load(registry: &Registry, files: &[String], set: &[String]) -> Result<Self, Error> {
+    pub fn load(
+        registry: &Registry,
+        files: &[String],
+        set: &[String],
+        keep: Option<Keep>,
+    ) -> Result<Self, Error> {
         if let Some(toml) = files.iter().find(|f| f.ends_with(".toml")) {
             if files.len() > 1 {
                 let message = "an experiment file stands alone; a cluster's files are given without one";
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            if keep.is_some() {
+                let message = "--nodes is of a cluster's files; an experiment file says fabric.nodes";
                 return Err(Error::new(ErrorKind::Usage, message));
             }
             return experiment_network(registry, &Input { file: toml.into(), set: set.to_vec() });
@@ -54,7 +66,7 @@ impl Network {
                 "--set overrides values of an experiment file, and there is none",
             ));
         }
-        let subnet = import::load(files).map_err(input_failure)?;
+        let subnet = import::load_keeping(files, keep.unwrap_or_default()).map_err(input_failure)?;
         Ok(Self { subnet, closed: None })
     }
 }
@@ -118,6 +130,91 @@ pub fn switch(subnet: &Subnet, name: &str) -> Result<u32, Error> {
     };
     let found = subnet.switches.iter().position(is).map(|i| i as u32);
     found.ok_or_else(|| Error::new(ErrorKind::Usage, format!("the network has no switch `{name}`")))
+}
+
+/// How many cables fail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Failing {
+    /// A share of them, 0 to 1.
+    Share(f64),
+    /// So many cables; all of them if there are fewer.
+    Number(u64),
+}
+
+impl Failing {
+    /// Reads `1%` or a number.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || "write a share such as 1%, or a number of cables".to_owned();
+        match text.strip_suffix('%') {
+            Some(percent) => match percent.trim().parse::<f64>() {
+                Ok(p) if (0.0..=100.0).contains(&p) => Ok(Self::Share(p / 100.0)),
+                _ => Err(wrong()),
+            },
+            None => text.trim().parse().map(Self::Number).map_err(|_| wrong()),
+        }
+    }
+
+    /// As a share of the cables between switches.
+    fn share(self, subnet: &Subnet) -> f64 {
+        match self {
+            Self::Share(share) => share,
+            Self::Number(n) => {
+                let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
+                n as f64 / (subnet.edges.iter().filter(between).count() / 2).max(1) as f64
+            }
+        }
+    }
+}
+
+/// What is left of a network when switches fail (by name or GUID), cables (by a switch and its port, `NAME:PORT`), and so many cables
+/// between switches, drawn by the seed; and how much failed, in words. Nothing if nothing is to fail.
+///
+/// # Errors
+/// If there is no such switch or cable, or nothing is left.
+pub fn failed(
+    subnet: &Subnet,
+    names: &[String],
+    links: Failing,
+    seed: u64,
+) -> Result<Option<(Subnet, String)>, Error> {
+    let share = links.share(subnet);
+    if share <= 0.0 && names.is_empty() {
+        return Ok(None);
+    }
+    let mut faults = Faults { link_fraction: share.min(1.0), seed, ..Faults::default() };
+    for name in names {
+        // A name may hold colons itself.
+        let cable = name.rsplit_once(':').and_then(|(of, port)| Some((of, port.parse::<u32>().ok()?)));
+        match (switch(subnet, name), cable) {
+            (Ok(whole), _) => faults.routers.push(RouterId::new(whole)),
+            (Err(_), Some((of, port))) => {
+                let at = switch(subnet, of)?;
+                let edge = subnet.edge_at(subnet.switches[at as usize], port);
+                if edge.is_none_or(|e| subnet.is_host(subnet.edges[e as usize].to)) {
+                    let message = format!("port {port} of `{of}` has no cable to another switch");
+                    let help = "cables between switches fail; a host is left out by --hosts";
+                    return Err(Error::new(ErrorKind::Usage, message).with_help(help));
+                }
+                faults.links.push((RouterId::new(at), PortId::new(port - 1)));
+            }
+            (Err(unknown), None) => {
+                return Err(
+                    unknown.with_help("write a switch's name or GUID (0x..), or that and a port: NAME:PORT")
+                );
+            }
+        }
+    }
+    let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
+    let cut = subnet.hosts.len() - left.hosts.len();
+    let switches = match degraded.routers.len() {
+        0 => String::new(),
+        n => format!(", {n} switches"),
+    };
+    let text = format!("{} cables{switches}; {cut} hosts cut off and left out", degraded.links.len());
+    Ok(Some((left, text)))
 }
 
 /// Tables by an engine.

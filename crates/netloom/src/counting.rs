@@ -3,13 +3,157 @@
 use crate::{
     cluster::Network,
     error::{Error, ErrorKind},
+    input::read_file,
 };
 use base::index::{PortId, RouterId, TerminalId};
 use congestion::{
-    FabricRoutes, Outcome as Counted, Plan, TableRoutes,
+    FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want,
+    mapping::{self, Subset},
+    pairs,
     routes::{Multipath, Routes},
+    run::Sends,
+    setup::watched,
     simulate,
 };
+use fabric::subnet::Subnet;
+use std::path::Path;
+use workload::levels::LevelPattern;
+
+/// Who sends to whom, on which hosts, as a user says it.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// A pattern with levels, or `pairs:FILE`.
+    pub pattern: &'a str,
+    /// Ranks of the first of two merged patterns.
+    pub part_ranks: u32,
+    /// Ranks; 0 for all hosts, an even number.
+    pub ranks: u32,
+    /// A file of the hosts that may take part; all if there is none.
+    pub hosts: Option<&'a Path>,
+    /// Which hosts take part if there are more than ranks.
+    pub subset: Subset,
+    /// Which of these the first of two merged patterns has.
+    pub part_subset: Option<Subset>,
+    /// `shuffle`, `identity`, or a file with the hosts of the first ranks.
+    pub mapping: &'a str,
+    /// Only this level.
+    pub level: Option<u32>,
+    /// Number of mappings.
+    pub runs: u32,
+    /// Seed of mappings and patterns.
+    pub seed: u64,
+    /// What is counted.
+    pub want: Want,
+    /// Worker threads, at least 1.
+    pub threads: u32,
+}
+
+impl Asked<'_> {
+    /// Whose delays count is told by the pattern.
+    ///
+    /// # Errors
+    /// If the pattern, a file or a number does not fit the network.
+    pub fn plan(&self, subnet: &Subnet) -> Result<Plan, Error> {
+        let (watched, task) = match self.pattern.strip_prefix("pairs:") {
+            Some(file) => (None, self.listed(subnet, file)?),
+            None => {
+                let pattern = LevelPattern::parse(self.pattern, self.part_ranks)
+                    .map_err(|e| usage(format!("--pattern: {e}")))?;
+                (watched(&pattern), self.task(subnet, pattern)?)
+            }
+        };
+        let Self { runs, seed, threads, .. } = *self;
+        Ok(Plan { watched, tasks: vec![task], runs, seed, want: self.want.clone(), threads })
+    }
+
+    /// A list of pairs: of hosts, which then are what the list says, or of ranks.
+    fn listed(&self, subnet: &Subnet, file: &str) -> Result<Task, Error> {
+        if self.part_subset.is_some() {
+            return Err(usage("--part-subset is for two merged patterns"));
+        }
+        let list = pairs::from_text(subnet, &read_file(Path::new(file))?).map_err(|e| mistake(file, e))?;
+        let sends = Sends::Pairs(self.pattern.to_owned(), list.levels.into());
+        if let Some(hosts) = list.hosts {
+            if self.ranks != 0 || self.hosts.is_some() || !["shuffle", "identity"].contains(&self.mapping) {
+                let message = "a list of pairs of hosts says itself which hosts take part";
+                return Err(
+                    usage(message).with_help("leave out --ranks, --hosts and --mapping FILE, or list ranks")
+                );
+            }
+            let fixed = hosts.len() as u32;
+            return Ok(Task { sends, hosts, fixed, part: 0, shuffle: false, level: self.level });
+        }
+        if self.ranks != 0 && self.ranks < list.ranks {
+            return Err(usage(format!("--ranks {}: the list has {} ranks", self.ranks, list.ranks)));
+        }
+        self.on_hosts(subnet, sends, self.ranks.max(list.ranks))
+    }
+
+    fn task(&self, subnet: &Subnet, pattern: LevelPattern) -> Result<Task, Error> {
+        let merged = matches!(pattern, LevelPattern::Versus(..));
+        if self.part_subset.is_some() && !merged {
+            return Err(usage("--part-subset is for two merged patterns, FIRST::SECOND"));
+        }
+        if self.part_subset == Some(Subset::LinearBfs) && self.subset != Subset::LinearBfs {
+            return Err(usage("--part-subset linear_bfs needs --subset linear_bfs"));
+        }
+        let task = self.on_hosts(subnet, Sends::Levels(pattern), self.ranks)?;
+        if merged && self.part_ranks as usize > task.hosts.len() {
+            return Err(usage(format!(
+                "--part-ranks {}: there are {} ranks",
+                self.part_ranks,
+                task.hosts.len()
+            )));
+        }
+        Ok(task)
+    }
+
+    /// Chooses the hosts; 0 ranks are all of them, an even number.
+    fn on_hosts(&self, subnet: &Subnet, sends: Sends, ranks: u32) -> Result<Task, Error> {
+        let read = |file: &str| -> Result<Vec<u32>, Error> {
+            mapping::from_text(subnet, &read_file(Path::new(file))?).map_err(|e| mistake(file, e))
+        };
+        let pool = self.hosts.map(|file| read(&file.display().to_string())).transpose()?;
+        let all = pool.as_ref().map_or(subnet.hosts.len(), Vec::len) as u32;
+        let ranks = if ranks == 0 { LevelPattern::usable(all) } else { ranks };
+        if ranks > all {
+            let what = if pool.is_some() { "--hosts lists" } else { "the network has" };
+            return Err(usage(format!("--ranks {ranks}: {what} {all} hosts")));
+        }
+        if ranks < 2 {
+            return Err(usage("a pattern needs at least 2 ranks"));
+        }
+        let mut hosts = mapping::subset(subnet, self.subset, pool.as_deref(), ranks, self.seed);
+        if hosts.len() < ranks as usize {
+            return Err(usage(format!(
+                "a search from the first node finds {} hosts of {ranks}",
+                hosts.len()
+            )));
+        }
+        let part = if self.part_subset.is_some() { self.part_ranks.min(ranks) } else { 0 };
+        if let Some(how) = self.part_subset {
+            mapping::part_first(subnet, &mut hosts, how, part, self.seed);
+        }
+        let (mut fixed, shuffle) = (0, self.mapping != "identity");
+        if !["shuffle", "identity"].contains(&self.mapping) {
+            let mut listed = read(self.mapping)?;
+            // As in ORCS, of a part of its own only hosts of this part can be fixed.
+            listed.retain(|host| part == 0 || hosts[..part as usize].contains(host));
+            listed.truncate(ranks as usize);
+            fixed = listed.len() as u32;
+            hosts = rest(listed, &hosts, subnet.hosts.len() as u32, ranks);
+        }
+        Ok(Task { sends, hosts, fixed, part, shuffle, level: self.level })
+    }
+}
+
+fn usage(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+fn mistake(file: &str, (line, message): (u64, String)) -> Error {
+    Error::new(ErrorKind::Input, format!("{file}, line {line}: {message}"))
+}
 
 /// The routes of an engine backwards.
 struct Reversed<'a>(TableRoutes<'a>);
@@ -96,8 +240,7 @@ fn as_subnet(mut outcome: Counted, network: &Network) -> Counted {
 }
 
 /// The listed hosts, then those of the subset that are not among them, then others, up to the number of ranks.
-#[must_use]
-pub fn rest(listed: Vec<u32>, subset: &[u32], all: u32, ranks: u32) -> Vec<u32> {
+fn rest(listed: Vec<u32>, subset: &[u32], all: u32, ranks: u32) -> Vec<u32> {
     let mut used = vec![false; all as usize];
     listed.iter().for_each(|&h| used[h as usize] = true);
     let mut hosts = listed;

@@ -24,6 +24,7 @@ pub mod facade;
 pub mod faults;
 pub mod figures;
 pub mod input;
+pub mod inventory;
 pub mod jobs;
 mod limits;
 pub mod links;

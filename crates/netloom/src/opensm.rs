@@ -3,21 +3,25 @@
 //! ibsim plays the network from a `.net` file; opensm, with libumad2sim preloaded, believes it real, routes it once and dumps its
 //! tables. Both run in a directory of their own with a socket name of their own, so that several can run at once. Neither is
 //! trusted to end: opensm repeats for ever what it cannot route, and both can hang on a broken partner, so each is watched and
-//! killed by its process handle, also when this call fails.
+//! killed by its process handle, also when this call fails or is asked to stop. What opensm logs is read as it comes, so that an engine
+//! that refuses the network is reported at once. Directories that killed runs left are removed by the next.
 
 use crate::{
     cluster,
     error::{Error, ErrorKind},
+    input::read_file,
 };
 use fabric::{
     export, import,
-    subnet::{Kind, Subnet},
+    subnet::{Kind, NONE, Subnet, Tables},
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -39,8 +43,25 @@ pub struct Request<'a> {
     pub lmc: u8,
     /// Switches at the top, for `updn`: names, or GUIDs as `0x..`.
     pub roots: &'a [String],
+    /// Configuration: for `torus-2QoS` its torus (`--torus_config`), for other engines opensm.conf (`--config`).
+    pub configuration: Option<&'a Path>,
     /// Time after which OpenSM is stopped.
     pub timeout: Duration,
+    /// Becomes true when all is to end.
+    pub stop: &'a AtomicBool,
+}
+
+impl Request<'_> {
+    /// An error if all is to end.
+    fn go_on(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                "stopped by a signal; OpenSM and the simulator were ended",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Routes a network without tables by OpenSM: the same network with its tables.
@@ -62,8 +83,9 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> std::io::Result<Self> {
         let base = std::env::temp_dir();
+        remove_left(&base);
         for number in 0..1_000 {
-            let path = base.join(format!("netloom-opensm-{}-{number}", std::process::id()));
+            let path = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -77,6 +99,22 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const PREFIX: &str = "netloom-opensm-";
+
+/// Removes directories of ours whose processes are gone, where the system tells.
+fn remove_left(base: &Path) {
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')?.0.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -141,19 +179,14 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
         .map_err(failed)?;
     // As unique as the directory: two simulators on one socket would answer for each other.
     let socket = scratch.0.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let ibsim = simulator(subnet, &scratch.0, &socket)?;
+    let ibsim = simulator(subnet, &scratch.0, &socket, request)?;
     let mut command = Command::new("opensm");
     command.args(["-o", "-D", "0x43", "-f"]).arg(at("opensm.log")).arg("--dump_files_dir").arg(&scratch.0);
     command.args(["-R", &format!("{},no_fallback", request.engine), "--lmc", &request.lmc.to_string()]);
-    if !request.roots.is_empty() {
+    if !request.roots.is_empty() || request.configuration.is_some() {
         // ibsim gives GUIDs of its own, in the order of the file.
         let image = import::load(&[at("network.net").display().to_string()]).map_err(Error::input)?;
-        let guids = request.roots.iter().map(|name| {
-            let node = image.switches[cluster::switch(subnet, name)? as usize];
-            Ok(format!("{:#018x}\n", image.nodes[node as usize].guid))
-        });
-        fs::write(at("roots"), guids.collect::<Result<String, Error>>()?).map_err(failed)?;
-        command.arg("-a").arg(at("roots"));
+        named(&mut command, subnet, &image, request, &scratch.0)?;
     }
     if ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&request.engine) {
         command.arg("-Q");
@@ -165,16 +198,114 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     let errors = output.try_clone().map_err(failed)?;
     let child = command.current_dir(&scratch.0).stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
     let mut opensm = Watched(child.map_err(|e| trouble("opensm", &e))?);
-    wait(&mut opensm, &scratch.0, request.timeout)?;
+    wait(&mut opensm, &scratch.0, request)?;
     drop(ibsim);
-    read(subnet, &scratch.0)
+    let routed = read(subnet, &scratch.0)?;
+    request.go_on()?;
+    Ok(routed)
+}
+
+/// Files in which switches are named: roots and configuration, with the GUIDs of the simulated network in place of the real ones.
+fn named(
+    command: &mut Command,
+    subnet: &Subnet,
+    image: &Subnet,
+    request: &Request<'_>,
+    scratch: &Path,
+) -> Result<(), Error> {
+    let failed = |e: std::io::Error| trouble("the scratch directory", &e);
+    if !request.roots.is_empty() {
+        let guids = request.roots.iter().map(|name| {
+            let node = image.switches[cluster::switch(subnet, name)? as usize];
+            Ok(format!("{:#018x}\n", image.nodes[node as usize].guid))
+        });
+        fs::write(scratch.join("roots"), guids.collect::<Result<String, Error>>()?).map_err(failed)?;
+        command.arg("-a").arg(scratch.join("roots"));
+    }
+    if let Some(path) = request.configuration {
+        let text = read_file(path)?;
+        let places = subnet.switches.iter().zip(&image.switches);
+        let guids: BTreeMap<u64, u64> =
+            places.map(|(&a, &b)| (subnet.nodes[a as usize].guid, image.nodes[b as usize].guid)).collect();
+        fs::write(scratch.join("configuration"), translated(&text, &guids)).map_err(failed)?;
+        let option = if request.engine == "torus-2QoS" { "--torus_config" } else { "--config" };
+        command.arg(option).arg(scratch.join("configuration"));
+    }
+    Ok(())
+}
+
+/// A text with other GUIDs (`0x..`) of switches; all else stays.
+fn translated(text: &str, guids: &BTreeMap<u64, u64>) -> String {
+    let word = |word: &str| {
+        let guid =
+            word.trim_end().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok())?;
+        Some(word.replacen(word.trim_end(), &format!("{:#x}", guids.get(&guid)?), 1))
+    };
+    text.split_inclusive(char::is_whitespace).map(|w| word(w).unwrap_or_else(|| w.to_owned())).collect()
+}
+
+/// The same network with the tables that OpenSM made for its image, whose nodes have other GUIDs and may have another order.
+///
+/// # Errors
+/// If the image is of another network.
+pub fn onto(subnet: &Subnet, image: &Subnet) -> Result<Subnet, Error> {
+    let other = || Error::new(ErrorKind::Internal, "OpenSM saw another network than it was given");
+    let from = image.tables.as_ref().ok_or_else(other)?;
+    // Both know an end port or switch by its name in the file between them, and the port.
+    let places = |of: &Subnet, names: &[String]| -> BTreeMap<(String, u32), u32> {
+        let key = |n: u32| (names[n as usize].clone(), of.nodes[n as usize].port);
+        (0..of.nodes.len() as u32).map(|n| (key(n), n)).collect()
+    };
+    let theirs: Vec<String> = image.nodes.iter().map(|n| n.name.clone()).collect();
+    let (ours, theirs) = (places(subnet, &export::cluster::record_names(subnet)), places(image, &theirs));
+    if ours.len() != theirs.len() || ours.len() != subnet.nodes.len() {
+        return Err(other());
+    }
+    let mut node_of = vec![0; subnet.nodes.len()];
+    for ((name, node), (same, place)) in ours.iter().zip(&theirs) {
+        if name != same {
+            return Err(other());
+        }
+        node_of[*place as usize] = *node;
+    }
+    let mut tables = Tables::new(subnet, from.planes, from.to_switches);
+    for row in 0..from.rows(image) {
+        let target = from.target(image, row);
+        let place = subnet.place(node_of[target as usize]);
+        let own = if image.is_host(target) {
+            tables.row(place, row % from.planes)
+        } else {
+            tables.switch_row(subnet, place)
+        };
+        for (switch, &node) in (0u32..).zip(&image.switches) {
+            let edge = from.entry(image, row, switch);
+            let here = node_of[node as usize];
+            let edge =
+                if edge == NONE { None } else { subnet.edge_at(here, image.edges[edge as usize].port) };
+            tables.set(subnet, own, subnet.place(here), edge.unwrap_or(NONE));
+        }
+    }
+    let mut routed = subnet.bare();
+    routed.tables = Some(tables);
+    Ok(routed)
 }
 
 /// Waits until OpenSM has ended or left its tables.
-fn wait(opensm: &mut Watched, scratch: &Path, timeout: Duration) -> Result<(), Error> {
-    let at = |name: &str| scratch.join(name);
-    let begun = Instant::now();
+fn wait(opensm: &mut Watched, scratch: &Path, request: &Request<'_>) -> Result<(), Error> {
+    let (at, timeout) = (|name: &str| scratch.join(name), request.timeout);
+    let (begun, mut log) = (Instant::now(), Log::default());
     loop {
+        request.go_on()?;
+        if let Some(why) = log.refusal(&at("opensm.log")) {
+            let message = format!("OpenSM's `{}` cannot route this network: {why}", request.engine);
+            let failure = Error::new(ErrorKind::Experiment, message);
+            return Err(match request.engine {
+                "torus-2QoS" if request.configuration.is_none() => {
+                    failure.with_help("say where the torus lies, in a file that --opensm-conf names")
+                }
+                _ => failure,
+            });
+        }
         match opensm.0.try_wait() {
             Ok(Some(status)) if status.success() || at("opensm-lfts.dump").is_file() => return Ok(()),
             Ok(Some(status)) => {
@@ -193,8 +324,46 @@ fn wait(opensm: &mut Watched, scratch: &Path, timeout: Duration) -> Result<(), E
     }
 }
 
+/// OpenSM's log as it grows.
+#[derive(Default)]
+struct Log {
+    file: Option<File>,
+    /// A line that is not complete.
+    rest: Vec<u8>,
+    /// What was last said, and before.
+    last: [String; 2],
+}
+
+impl Log {
+    /// With this OpenSM says that it will try for ever.
+    const GIVES_UP: &str = "No routing engine able to successfully configure";
+
+    /// Why no engine routes the network, once that is logged: the two messages before.
+    fn refusal(&mut self, path: &Path) -> Option<String> {
+        if self.file.is_none() {
+            self.file = File::open(path).ok();
+        }
+        self.file.as_mut()?.read_to_end(&mut self.rest).ok()?;
+        while let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            if line.contains(Self::GIVES_UP) {
+                return Some(
+                    self.last.iter().filter(|l| !l.is_empty()).cloned().collect::<Vec<_>>().join("; "),
+                );
+            }
+            // `Nov 25 02:56:09 864504 [3C89B6C0] 0x01 -> message`
+            if let Some((_, said)) = line.trim_end().split_once(" -> ") {
+                self.last.rotate_left(1);
+                said.clone_into(&mut self.last[1]);
+            }
+        }
+        None
+    }
+}
+
 /// Starts ibsim and waits until it is ready.
-fn simulator(subnet: &Subnet, scratch: &Path, socket: &str) -> Result<Watched, Error> {
+fn simulator(subnet: &Subnet, scratch: &Path, socket: &str, request: &Request<'_>) -> Result<Watched, Error> {
     let log = scratch.join("ibsim.out");
     let output = File::create(&log).map_err(|e| trouble("the scratch directory", &e))?;
     let errors = output.try_clone().map_err(|e| trouble("the scratch directory", &e))?;
@@ -211,6 +380,7 @@ fn simulator(subnet: &Subnet, scratch: &Path, socket: &str) -> Result<Watched, E
     let mut ibsim = Watched(child.map_err(|e| trouble("ibsim", &e))?);
     let begun = Instant::now();
     loop {
+        request.go_on()?;
         let text = fs::read_to_string(&log).unwrap_or_default();
         if text.contains("ready") {
             return Ok(ibsim);
@@ -241,4 +411,36 @@ fn read(subnet: &Subnet, scratch: &Path) -> Result<Subnet, Error> {
     // Without the service levels of paths the maps alone say nothing.
     routed.lanes = None;
     Ok(routed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_name_the_simulated_switches() {
+        let guids = BTreeMap::from([(0xb8599f0300, 0x20_0000), (0xb8599f0301, 0x20_0001)]);
+        let text = "torus 4 4 4\nxp_link 0xb8599f0300 0x000000b8599f0301\n# 0x12 stays\n";
+        let expected = "torus 4 4 4\nxp_link 0x200000 0x200001\n# 0x12 stays\n";
+        assert_eq!(translated(text, &guids), expected);
+    }
+
+    /// The image of a network, with tables, is laid back on it: names and order differ, ways do not.
+    #[test]
+    fn tables_of_the_image_are_those_of_the_network() {
+        let text = "switchguid=0x9(9)\nSwitch 4 \"S-9\" # \"b\" lid 7\n[1] \"H-1\"[1](5) # \"z\" lid 1\n[2] \"S-8\"[1] # \"a\" lid 3\n[3] \"H-1\"[2](6) # \"z\" lid 2\n\
+                    switchguid=0x8(8)\nSwitch 4 \"S-8\" # \"a\" lid 3\n[3] \"H-2\"[1](4) # \"y\" lid 4\ncaguid=0x1\nCa 2 \"H-1\" # \"z\"\ncaguid=0x2\nCa 1 \"H-2\" # \"y\"\n";
+        let source = |name: &str, bytes: &[u8]| {
+            import::read(vec![import::Source::memory(name, bytes)]).expect("a network")
+        };
+        let subnet = source("net", text.as_bytes());
+        let mut net = Vec::new();
+        export::cluster::net(&subnet, &mut net).expect("written");
+        let image = cluster::route(&source("image", &net), "minhop", &fabric::engines::Options::default())
+            .expect("routed");
+        let routed = onto(&subnet, &image).expect("the same network");
+        let own = cluster::route(&subnet, "minhop", &fabric::engines::Options::default()).expect("routed");
+        assert_eq!(routed.tables, own.tables);
+        assert!(onto(&source("other", b"Switch 2 \"S\"\n[1] \"H\"[1]\nHca 1 \"H\"\n"), &image).is_err());
+    }
 }

@@ -2,6 +2,8 @@
 
 use super::shared::{Form, Format};
 use clap::{Args, ValueEnum};
+use fabric::subnet::Keep;
+use netloom::cluster::Failing;
 use std::path::PathBuf;
 
 /// A network: a cluster's files or an experiment.
@@ -17,6 +19,9 @@ pub struct NetworkArgs {
     /// Override a value of the experiment: `--set fabric.k=8`, or take its key out: `--set fabric.k=`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Which end ports take part: hosts, storage (by their names), aggregation (SHARP), routers; several between commas, or all [default: hosts]
+    #[arg(long, value_name = "KINDS", value_parser = Keep::parse)]
+    pub nodes: Option<Keep>,
 }
 
 /// How an engine routes.
@@ -34,6 +39,17 @@ pub struct EngineArgs {
     /// Seed of random choices and failures
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// What fails before a network is routed.
+#[derive(Clone, Debug, Args)]
+pub struct FailArgs {
+    /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
+    #[arg(long, value_name = "N|P%", default_value = "0", value_parser = Failing::parse)]
+    pub fail_links: Failing,
+    /// A switch that fails first, by its name or GUID (0x..), or the cable at a port of it: NAME:PORT; repeatable
+    #[arg(long, value_name = "SWITCH[:PORT]")]
+    pub fail: Vec<String>,
 }
 
 /// What is written in place of what is said.
@@ -93,9 +109,9 @@ pub struct RouteArgs {
     /// How it routes.
     #[command(flatten)]
     pub routing: EngineArgs,
-    /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
-    #[arg(long, value_name = "N|P%", default_value = "0", value_parser = failing)]
-    pub fail_links: Failing,
+    /// What fails first.
+    #[command(flatten)]
+    pub failures: FailArgs,
     /// Form and file of what is written, if anything is.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -120,6 +136,9 @@ pub struct OpensmArgs {
     /// A switch at the top, for updn: its name, or GUID as 0x..; repeatable
     #[arg(long = "root", value_name = "SWITCH")]
     pub roots: Vec<String>,
+    /// Configuration for OpenSM: opensm.conf, or for torus-2QoS the file that says where its torus lies. GUIDs of switches are this network's
+    #[arg(long, value_name = "FILE")]
+    pub opensm_conf: Option<PathBuf>,
     /// Seconds after which OpenSM is stopped
     #[arg(long, value_name = "S", default_value_t = 120)]
     pub timeout: u64,
@@ -180,7 +199,7 @@ pub struct CongestionArgs {
     /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
-    /// Who sends to whom: bisect, bisect_fb_sym, rand, tree, bruck, gather, scatter, ring, recdbl, neighbor:N, FIRST::SECOND ..
+    /// Who sends to whom: bisect, bisect_fb_sym, rand, tree, bruck, gather, scatter, ring, recdbl, neighbor:N, FIRST::SECOND .., or pairs:FILE with a pair of ranks or hosts on each line
     #[arg(long, short, default_value = "bisect")]
     pub pattern: String,
     /// Ranks of the first of two merged patterns
@@ -202,6 +221,12 @@ pub struct CongestionArgs {
     /// Which hosts take part if there are more than ranks
     #[arg(long, value_enum, default_value_t = SubsetArg::Rand)]
     pub subset: SubsetArg,
+    /// Which of these hosts the first of two merged patterns has, shuffled by themselves
+    #[arg(long, visible_alias = "part_subset", value_enum)]
+    pub part_subset: Option<SubsetArg>,
+    /// Only these hosts take part: a file as for --mapping
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
     /// Only this level of the pattern, from 0
     #[arg(long, value_name = "L")]
     pub level: Option<u32>,
@@ -217,6 +242,9 @@ pub struct CongestionArgs {
     /// How it routes.
     #[command(flatten)]
     pub routing: EngineArgs,
+    /// What fails first; with --engine alone.
+    #[command(flatten)]
+    pub failures: FailArgs,
     /// Which identifier of a host a message uses, if hosts have several
     #[arg(long, value_enum, default_value_t = MultipathArg::First)]
     pub multipath: MultipathArg,
@@ -235,24 +263,4 @@ pub struct CongestionArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-}
-
-/// How many cables fail.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Failing {
-    /// A share of them, 0 to 1.
-    Share(f64),
-    /// So many cables; all of them if there are fewer.
-    Number(u64),
-}
-
-fn failing(text: &str) -> Result<Failing, String> {
-    let wrong = || "write a share such as 1%, or a number of cables".to_owned();
-    match text.strip_suffix('%') {
-        Some(percent) => match percent.trim().parse::<f64>() {
-            Ok(p) if (0.0..=100.0).contains(&p) => Ok(Failing::Share(p / 100.0)),
-            _ => Err(wrong()),
-        },
-        None => text.trim().parse().map(Failing::Number).map_err(|_| wrong()),
-    }
 }

@@ -6,24 +6,24 @@ use super::{
 };
 use crate::{
     args::Format,
-    args::cluster::{EngineArgs, Failing, ImportArgs, RouteArgs, VerifyArgs},
+    args::cluster::{EngineArgs, ImportArgs, RouteArgs, VerifyArgs},
     console::Console,
     exit::{Exit, Outcome},
 };
 use fabric::{
     deadlock,
-    faults::Faults,
     graph::Fabric,
     routing::Routing,
-    subnet::{Lost, Speed, Subnet},
+    subnet::{Lost, Subnet},
     verify::{self, LostPair, Report},
 };
 use netloom::{
     Error, ErrorKind,
     cluster::{self, engine},
+    inventory,
 };
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, time::Instant};
+use std::time::Instant;
 
 /// Reads a cluster and says what it holds, or writes it.
 ///
@@ -36,55 +36,10 @@ pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
         return put(args.write.out.as_deref(), &bytes, args.write.force, console);
     }
     match args.format {
-        Format::Text => console.print(&reported(&network.subnet))?,
-        Format::Json => console.print_json(&object(&network.subnet))?,
+        Format::Text => console.print(&inventory::text(&network.subnet))?,
+        Format::Json => console.print_json(&inventory::object(&network.subnet))?,
     }
     Ok(Exit::Done)
-}
-
-/// Cables between switches and to hosts, by speed.
-fn speeds(subnet: &Subnet) -> BTreeMap<Speed, u64> {
-    let mut speeds = BTreeMap::new();
-    for (e, edge) in (0u32..).zip(&subnet.edges) {
-        if e < edge.reverse {
-            *speeds.entry(edge.speed).or_insert(0) += 1;
-        }
-    }
-    speeds
-}
-
-fn reported(subnet: &Subnet) -> String {
-    let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
-    let cables = subnet.edges.iter().filter(between).count() / 2;
-    let speeds: Vec<String> = speeds(subnet).iter().map(|(s, n)| format!("{n} {s}")).collect();
-    let tables = match &subnet.tables {
-        Some(t) => format!("for {} hosts, {} local identifiers each", subnet.hosts.len(), t.planes),
-        None => "none".to_owned(),
-    };
-    let lanes = match &subnet.lanes {
-        Some(lanes) => format!("{} in use", lanes.count()),
-        None => "not told".to_owned(),
-    };
-    let lines = [
-        ("hosts", subnet.hosts.len().to_string()),
-        ("switches", subnet.switches.len().to_string()),
-        ("links", format!("{} directed, {cables} cables between switches", subnet.edges.len())),
-        ("speeds", speeds.join(", ")),
-        ("tables", tables),
-        ("lanes", lanes),
-    ];
-    let notes = subnet.notes.iter().map(|note| ("note", note.clone()));
-    lines.into_iter().chain(notes).map(|(name, text)| format!("{name:12}{text}\n")).collect()
-}
-
-fn object(subnet: &Subnet) -> Json {
-    let speeds: serde_json::Map<String, Json> =
-        speeds(subnet).into_iter().map(|(s, n)| (s.to_string(), json!(n))).collect();
-    json!({
-        "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
-        "local_identifiers": subnet.tables.as_ref().map(|t| t.planes), "lanes": subnet.lanes.as_ref().map(|l| l.count()),
-        "notes": subnet.notes,
-    })
 }
 
 /// Tables of the files, or of an engine.
@@ -144,8 +99,8 @@ fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
     match format {
         Format::Text => {
             let verdict = if lost.is_empty() { "connected" } else { "NOT CONNECTED" };
-            let mut text =
-                format!("verdict     {verdict}; there are no tables to be verified\n") + &reported(subnet);
+            let mut text = format!("verdict     {verdict}; there are no tables to be verified\n")
+                + &inventory::text(subnet);
             for name in &names {
                 text += &format!("{:12}{name} cannot reach the first host\n", "");
             }
@@ -155,7 +110,7 @@ fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
             console.print(&text)?;
         }
         Format::Json => {
-            let mut result = object(subnet);
+            let mut result = inventory::object(subnet);
             (result["connected"], result["apart"], result["slow_cables"]) =
                 (json!(lost.is_empty()), json!(names), json!(slow));
             console.print_json(&result)?;
@@ -256,18 +211,8 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let engine = engine(&args.engine)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
-    let failing = match args.fail_links {
-        Failing::Share(share) => share,
-        Failing::Number(n) => {
-            let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
-            n as f64 / (subnet.edges.iter().filter(between).count() / 2).max(1) as f64
-        }
-    };
-    if failing > 0.0 {
-        let faults = Faults { link_fraction: failing.min(1.0), seed: args.routing.seed, ..Faults::default() };
-        let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
-        let cut = subnet.hosts.len() - left.hosts.len();
-        head.push(("failed", format!("{} cables; {cut} hosts cut off and left out", degraded.links.len())));
+    if let Some((left, text)) = network::failed(&args.failures, &subnet, args.routing.seed)? {
+        head.push(("failed", text));
         subnet = left;
     }
     if engine.by_source && args.write.to.is_some() {

@@ -9,32 +9,34 @@ use crate::{
     terminal::bar,
 };
 use congestion::{
-    Outcome as Counted, Plan, PlanRank, Task, Want, draw, mapping,
+    Outcome as Counted, Plan, PlanRank, Want, draw, mapping,
     routes::Multipath,
-    run::Sends,
-    setup::{block, fingerprint, threads, watched},
+    setup::{block, fingerprint, threads},
 };
 use fabric::{subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
     cluster::{self, Network, engine},
-    counting::{count, rest},
-    input::read_file,
+    counting::{Asked, count},
 };
 use results::summary::Congestion;
 use serde_json::json;
 use std::{fmt::Write as _, path::Path};
-use workload::levels::LevelPattern;
 
 /// Counts how many messages of a pattern share a link, and prints the metric that was asked for.
 ///
 /// # Errors
 /// If the network cannot be read or routed, or a pattern, host or file is wrong.
 pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
-    let pattern = LevelPattern::parse(&args.pattern, args.part_ranks)
-        .map_err(|e| Error::new(ErrorKind::Usage, format!("--pattern: {e}")))?;
     let mut network = network::load(&args.network)?;
     let mut reversed = false;
+    if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {
+        if args.engine.is_none() {
+            return Err(usage("what fails changes the ways: --fail and --fail-links need --engine"));
+        }
+        console.remark(&format!("note: failed {text}"));
+        network.subnet = left;
+    }
     if let Some(name) = &args.engine {
         reversed = engine(name)?.by_source;
         let options = network::options(&args.routing, &network.subnet)?;
@@ -43,7 +45,12 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     if args.metric == Metric::EdgeForwardingIndex {
         return forwarding_index(&network.subnet, args, console);
     }
-    let plan = plan(&network.subnet, pattern, args)?;
+    let plan = plan(&network.subnet, args)?;
+    if plan.runs > 1 && plan.alike() {
+        console.remark(
+            "note: nothing is drawn: all mappings are the same (--hosts FILE shuffles the hosts of a file)",
+        );
+    }
     show(&network.subnet, &plan, args, console)?;
     let multipath = match args.multipath {
         MultipathArg::First => Multipath::First,
@@ -80,52 +87,34 @@ fn usage(message: impl Into<String>) -> Error {
 }
 
 /// Hosts, mappings and what is asked for.
-fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result<Plan, Error> {
-    let all = subnet.hosts.len() as u32;
-    let ranks = if args.ranks == 0 { LevelPattern::usable(all) } else { args.ranks };
-    if ranks > all {
-        return Err(usage(format!("--ranks {ranks}: the network has {all} hosts")));
-    }
-    if ranks < 2 {
-        return Err(usage("a pattern needs at least 2 ranks"));
-    }
-    if matches!(pattern, LevelPattern::Versus(_, _, part) if part > ranks) {
-        return Err(usage(format!("--part-ranks {}: there are {ranks} ranks", args.part_ranks)));
-    }
-    let how = match args.subset {
+fn plan(subnet: &Subnet, args: &CongestionArgs) -> Result<Plan, Error> {
+    let how = |subset| match subset {
         SubsetArg::Rand => mapping::Subset::Random,
         SubsetArg::LinearBfs => mapping::Subset::LinearBfs,
         SubsetArg::GuidOrderAsc => mapping::Subset::GuidAscending,
         SubsetArg::GuidOrderDesc => mapping::Subset::GuidDescending,
     };
-    let mut hosts = mapping::subset(subnet, how, ranks, args.routing.seed);
-    let (mut fixed, mut shuffle) = (0, true);
-    match args.mapping.as_str() {
-        "shuffle" => {}
-        "identity" => shuffle = false,
-        file => {
-            let text = read_file(Path::new(file))?;
-            let mut listed = mapping::from_text(subnet, &text)
-                .map_err(|(line, e)| Error::new(ErrorKind::Input, format!("{file}, line {line}: {e}")))?;
-            listed.truncate(ranks as usize);
-            fixed = listed.len() as u32;
-            hosts = rest(listed, &hosts, all, ranks);
-        }
-    }
     let metric = args.metric;
     let want = Want {
         edges: metric == Metric::GetCableCong || args.map.is_some() || args.format == Format::Json,
         partial: args.partial_counts,
         delays: metric == Metric::DepMaxDelay || args.format == Format::Json,
     };
-    Ok(Plan {
-        watched: watched(&pattern),
-        tasks: vec![Task { sends: Sends::Levels(pattern), hosts, fixed, shuffle, level: args.level }],
+    let asked = Asked {
+        pattern: &args.pattern,
+        part_ranks: args.part_ranks,
+        ranks: args.ranks,
+        hosts: args.hosts.as_deref(),
+        subset: how(args.subset),
+        part_subset: args.part_subset.map(how),
+        mapping: &args.mapping,
+        level: args.level,
         runs: args.runs,
         seed: args.routing.seed,
         want,
         threads: if args.threads == 0 { threads() } else { args.threads },
-    })
+    };
+    asked.plan(subnet)
 }
 
 /// Prints hosts and pattern if asked.

@@ -1,11 +1,11 @@
 //! Networks that commands about clusters name.
 
-use crate::args::cluster::{EngineArgs, NetworkArgs};
+use crate::args::cluster::{EngineArgs, FailArgs, NetworkArgs};
 use base::index::RouterId;
 use fabric::{engines::Options, subnet::Subnet};
 use netloom::{
     Error, Registry,
-    cluster::{Network, switch},
+    cluster::{self, Network, switch},
 };
 
 /// Reads the network.
@@ -14,7 +14,7 @@ use netloom::{
 /// All mistakes of its files.
 pub fn load(args: &NetworkArgs) -> Result<Network, Error> {
     let files: Vec<String> = args.files.iter().chain(&args.tables).cloned().collect();
-    Network::load(&Registry::standard(), &files, &args.set)
+    Network::load(&Registry::standard(), &files, &args.set, args.nodes)
 }
 
 /// Options of an engine for this network.
@@ -25,4 +25,12 @@ pub fn options(args: &EngineArgs, subnet: &Subnet) -> Result<Options, Error> {
     let roots =
         args.roots.iter().map(|name| switch(subnet, name).map(RouterId::new)).collect::<Result<_, _>>()?;
     Ok(Options { lmc: args.lmc, lanes: args.lanes, roots, seed: args.seed })
+}
+
+/// What failures leave of a network, and how much failed; nothing if nothing is to fail.
+///
+/// # Errors
+/// If what is to fail is not there.
+pub fn failed(args: &FailArgs, subnet: &Subnet, seed: u64) -> Result<Option<(Subnet, String)>, Error> {
+    cluster::failed(subnet, &args.fail, args.fail_links, seed)
 }

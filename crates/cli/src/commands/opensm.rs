@@ -9,6 +9,7 @@ use crate::{
     args::cluster::OpensmArgs,
     console::Console,
     exit::{Exit, Outcome},
+    signals,
 };
 use base::{index::RouterId, registry::find};
 use fabric::{
@@ -18,7 +19,7 @@ use fabric::{
 };
 use netloom::{
     cluster,
-    opensm::{Request, route},
+    opensm::{Request, onto, route},
 };
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
@@ -30,11 +31,21 @@ use std::time::{Duration, Instant};
 pub fn opensm(args: &OpensmArgs, console: &mut Console<'_>) -> Outcome {
     let subnet = network::load(&args.network)?.subnet.bare();
     let timeout = Duration::from_secs(args.timeout);
-    let request = Request { engine: &args.engine, lmc: args.lmc, roots: &args.roots, timeout };
+    let heeded = signals::ending();
+    let request = Request {
+        engine: &args.engine,
+        lmc: args.lmc,
+        roots: &args.roots,
+        configuration: args.opensm_conf.as_deref(),
+        timeout,
+        stop: &heeded.signals.leave,
+    };
     let begun = Instant::now();
     let routed = route(&subnet, &request)?;
+    drop(heeded);
     console.remark(&format!("note: OpenSM took {:.3} s", begun.elapsed().as_secs_f64()));
     if let Some(form) = args.write.to {
+        let routed = onto(&subnet, &routed)?;
         return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);
     }
     compare(&routed, args, console)

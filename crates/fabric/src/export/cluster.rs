@@ -107,8 +107,9 @@ fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
     edges
 }
 
-/// Names of adapters and switches, one for all end ports of an adapter.
-fn record_names(subnet: &Subnet) -> Vec<String> {
+/// Names of adapters and switches as [`net`] writes them, by node: one for all end ports of an adapter.
+#[must_use]
+pub fn record_names(subnet: &Subnet) -> Vec<String> {
     let mut names = subnet.unique_names();
     let mut first = std::collections::BTreeMap::new();
     for &host in &subnet.hosts {
@@ -298,8 +299,8 @@ pub fn sl2vl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
 }
 
 impl Subnet {
-    /// The same with a GUID and an LID for every node that has none. LIDs that are there stay, unless hosts have fewer of them than the
-    /// tables have planes: then all are numbered anew, those of a host aligned to its number of them.
+    /// The same with a GUID and an LID for every node that has none or shares that of an earlier one. LIDs that are there stay, unless
+    /// hosts have fewer of them than the tables have planes: then all are numbered anew, those of a host aligned to its number of them.
     ///
     /// # Errors
     /// If there are more than the 49,151 unicast LIDs.
@@ -322,8 +323,24 @@ impl Subnet {
         if subnet.nodes.iter().any(|n| n.kind == Kind::Host && n.lid != 0 && n.lmc < lmc) {
             subnet.nodes.iter_mut().for_each(|node| node.lid = 0);
         }
+        subnet.drop_shared_lids();
         subnet.give_lids(lmc)?;
         Ok(subnet)
+    }
+
+    /// Takes the LID from nodes that share it with one before: in the order of LIDs, then of nodes.
+    fn drop_shared_lids(&mut self) {
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(|&n| self.nodes[n].lid != 0).collect();
+        order.sort_by_key(|&n| (self.nodes[n].lid, n));
+        let mut free = 0;
+        for n in order {
+            let node = &mut self.nodes[n];
+            if node.lid < free {
+                node.lid = 0;
+            } else {
+                free = node.lid.saturating_add(1 << node.lmc.min(7));
+            }
+        }
     }
 
     /// LIDs for nodes that have none: the first free ones in the order of nodes.

@@ -7,18 +7,24 @@
 //! hosts have ranks in the order of their names.
 //!
 //! Read: `digraph`, node and edge statements, chains `a -> b -> c`, quoted and bare names, attributes, default attributes (`node [..]`,
-//! ignored), comments. Refused: undirected graphs; subgraphs. A file streams: one token is held at a time, and four
+//! ignored), comments, ports of nodes (`a:1 -> b:2`, ignored), subgraphs: these group nodes, and as an end of an edge stand for each of
+//! theirs. Refused: undirected graphs. A file streams: one token is held at a time, and four
 //! bytes for each destination of a comment.
 
 use super::lines::Lines;
 use crate::subnet::{
-    Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, SubnetBuilder, Tables,
+    Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
 };
 use base::param::Problem;
-use std::io::BufRead;
+use std::{collections::BTreeSet, io::BufRead};
 
 /// In a list of routes: `*`, which stands for any destination.
 const ANY: u32 = u32::MAX;
+
+/// How deep subgraphs may lie within each other.
+const DEEPEST: u32 = 64;
+/// Most edges, times their destinations, that one arrow between subgraphs may stand for.
+const MAX_PRODUCT: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
@@ -26,7 +32,7 @@ enum Token {
     Word,
     /// `->` between two nodes: a directed edge.
     Arrow,
-    /// One of `{}[]=;,`.
+    /// One of `{}[]=;,:`.
     Sign(u8),
     End,
 }
@@ -145,7 +151,7 @@ impl Reader<'_> {
         self.line = self.lines.number;
         let Some(b) = self.peek_byte() else { return Ok(Token::End) };
         match b {
-            b'{' | b'}' | b'[' | b']' | b'=' | b';' | b',' => {
+            b'{' | b'}' | b'[' | b']' | b'=' | b';' | b',' | b':' => {
                 self.byte();
                 Ok(Token::Sign(b))
             }
@@ -235,59 +241,117 @@ impl Reader<'_> {
             self.next()?;
         }
         self.expect(b'{')?;
-        loop {
-            match self.next()? {
-                Token::Sign(b';' | b',') => {}
-                Token::Sign(b'}') => break,
-                Token::Word => self.statement(graph)?,
-                Token::End => return Err("the graph has no end: `}` is missing".to_owned()),
-                Token::Sign(b'{') => {
-                    return Err("subgraphs are not read: write the edges one by one".to_owned());
-                }
-                _ => return Err("a statement begins with a node's name".to_owned()),
-            }
-        }
+        self.block(graph, 0, &mut Vec::new())?;
         match self.next()? {
             Token::End => Ok(()),
             _ => Err("there is more after the graph's end; one file holds one graph".to_owned()),
         }
     }
 
-    fn statement(&mut self, graph: &mut Graph) -> Parsed<()> {
-        if self.keyword("subgraph") {
-            return Err("subgraphs are not read: write the edges one by one".to_owned());
+    /// Statements up to the `}` that ends them; the nodes that they name go to `nodes`.
+    fn block(&mut self, graph: &mut Graph, depth: u32, nodes: &mut Vec<u32>) -> Parsed<()> {
+        if depth > DEEPEST {
+            return Err(format!("subgraphs lie within each other more than {DEEPEST} times"));
         }
-        let defaults = ["node", "edge", "graph"].iter().any(|w| self.keyword(w));
-        // Peeking at another word would overwrite this one.
-        let name = self.word.clone();
-        match self.peek()? {
-            Token::Sign(b'[') if defaults => return self.attributes(&mut Vec::new(), graph),
-            Token::Sign(b'=') => {
-                self.next()?;
-                return match self.next()? {
-                    Token::Word => Ok(()),
-                    _ => Err("a value is missing after `=`".to_owned()),
-                };
+        loop {
+            match self.next()? {
+                Token::Sign(b';' | b',') => {}
+                Token::Sign(b'}') => return Ok(()),
+                Token::End => return Err("the graph has no end: `}` is missing".to_owned()),
+                token => self.statement(token, graph, depth, nodes)?,
             }
-            _ => {}
         }
-        let mut chain = vec![graph.node(&name)];
+    }
+
+    fn statement(&mut self, token: Token, graph: &mut Graph, depth: u32, nodes: &mut Vec<u32>) -> Parsed<()> {
+        if token == Token::Word && !self.keyword("subgraph") {
+            let defaults = ["node", "edge", "graph"].iter().any(|w| self.keyword(w));
+            // Peeking at another word would overwrite this one.
+            let name = self.word.clone();
+            match self.peek()? {
+                Token::Sign(b'[') if defaults => return self.attributes(&mut Vec::new(), graph),
+                Token::Sign(b'=') => {
+                    self.next()?;
+                    return match self.next()? {
+                        Token::Word => Ok(()),
+                        _ => Err("a value is missing after `=`".to_owned()),
+                    };
+                }
+                _ => {}
+            }
+            let first = vec![graph.node(&name)];
+            return self.chain(first, graph, depth, nodes);
+        }
+        let first = self.end_of_edge(token, graph, depth, "a statement begins with a node's name")?;
+        self.chain(first, graph, depth, nodes)
+    }
+
+    /// A node, or the nodes of a subgraph, each once.
+    fn end_of_edge(
+        &mut self,
+        token: Token,
+        graph: &mut Graph,
+        depth: u32,
+        otherwise: &str,
+    ) -> Parsed<Vec<u32>> {
+        let mut nodes = Vec::new();
+        match token {
+            Token::Word if self.keyword("subgraph") => {
+                if self.peek()? == Token::Word {
+                    self.next()?;
+                }
+                self.expect(b'{')?;
+                self.block(graph, depth + 1, &mut nodes)?;
+            }
+            Token::Sign(b'{') => self.block(graph, depth + 1, &mut nodes)?,
+            Token::Word => nodes.push(graph.node(&self.word)),
+            _ => return Err(otherwise.to_owned()),
+        }
+        if nodes.len() > 1 {
+            let mut first = BTreeSet::new();
+            nodes.retain(|&node| first.insert(node));
+        }
+        Ok(nodes)
+    }
+
+    /// `:port` or `:port:n` behind a node, which say nothing here.
+    fn port(&mut self) -> Parsed<()> {
+        while self.peek()? == Token::Sign(b':') {
+            self.next()?;
+            if self.next()? != Token::Word {
+                return Err("the port of a node is missing after `:`".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows the first end of a chain of edges, which may be that end alone.
+    fn chain(&mut self, first: Vec<u32>, graph: &mut Graph, depth: u32, nodes: &mut Vec<u32>) -> Parsed<()> {
+        let mut chain = vec![first];
+        self.port()?;
         while self.peek()? == Token::Arrow {
             self.next()?;
-            match self.next()? {
-                Token::Word => chain.push(graph.node(&self.word)),
-                _ => return Err("an edge's end is missing after `->`".to_owned()),
-            }
+            let token = self.next()?;
+            chain.push(self.end_of_edge(token, graph, depth, "an edge's end is missing after `->`")?);
+            self.port()?;
         }
         let mut routes = Vec::new();
         while self.peek()? == Token::Sign(b'[') {
             self.attributes(&mut routes, graph)?;
         }
         for pair in chain.windows(2) {
-            graph.edges.push((pair[0], pair[1]));
-            graph.routes.extend_from_slice(&routes);
-            graph.ends.push(graph.routes.len() as u64);
+            // Few bytes may stand for many edges.
+            let edges = pair[0].len() as u64 * pair[1].len() as u64;
+            if edges > 1 && edges * (1 + routes.len() as u64) > MAX_PRODUCT {
+                return Err("these subgraphs have too many edges between them".to_owned());
+            }
+            for (&a, &b) in pair[0].iter().flat_map(|a| pair[1].iter().map(move |b| (a, b))) {
+                graph.edges.push((a, b));
+                graph.routes.extend_from_slice(&routes);
+                graph.ends.push(graph.routes.len() as u64);
+            }
         }
+        chain.iter().for_each(|end| nodes.extend_from_slice(end));
         if graph.edges.len() as u64 >= u64::from(NONE) || graph.routes.len() as u64 >= MAX_ENTRIES {
             return Err("the graph is too large".to_owned());
         }
@@ -360,7 +424,17 @@ fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
         let kind = if text.starts_with('H') { Kind::Host } else { Kind::Switch };
         let port = u32::from(kind == Kind::Host);
         let guid = guid(&text);
-        builder.nodes.push(Node { name: text, guid, port_guid: guid, kind, ports: 0, port, lid: 0, lmc: 0 });
+        builder.nodes.push(Node {
+            name: text,
+            guid,
+            port_guid: guid,
+            kind,
+            role: Role::Host,
+            ports: 0,
+            port,
+            lid: 0,
+            lmc: 0,
+        });
     }
     for &(from, to) in &graph.edges {
         let (from, to) = (number[from as usize], number[to as usize]);
@@ -377,6 +451,7 @@ fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
     builder.ordered = true;
     let mut subnet = builder.finish(file)?;
     subnet.sort_by_name();
+    subnet.as_listed = true;
     if !graph.routes.is_empty() {
         subnet.tables = Some(tables(graph, &number, &subnet, file)?);
     }

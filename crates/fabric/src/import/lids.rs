@@ -108,7 +108,8 @@ impl Entries {
         let Some(node) = self.switch else { return Ok(()) };
         let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
         let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;
-        if self.left_out.contains(&(GUID, guid)) || self.left_out.contains(&(LID, u64::from(lid))) {
+        let left_out = if guid == 0 { (LID, u64::from(lid)) } else { (GUID, guid) };
+        if self.left_out.contains(&left_out) {
             return Ok(());
         }
         let known = &mut self.guid_of[lid as usize];
@@ -189,8 +190,9 @@ impl Entries {
         Ok(subnet)
     }
 
-    /// LIDs of nodes from the dump; all hosts must have one.
+    /// LIDs of nodes from the dump, which says whose they are and so counts more than the network's file; all hosts must have one.
     fn give_lids(&self, subnet: &mut Subnet, lines: &mut Lines) {
+        let mut moved = Moved::default();
         let mut spans: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
         for (lid, guid) in (0u32..).zip(&self.guid_of).filter(|(_, g)| **g != 0) {
             if let Some(&node) = self.by_guid.get(guid) {
@@ -202,8 +204,8 @@ impl Entries {
             let count = last - first + 1;
             let n = &mut subnet.nodes[node as usize];
             if n.lid != 0 && !(n.lid <= first && last < n.lid.saturating_add((1 << n.lmc).max(count))) {
-                let message = format!("{} has LID {} by the network's file and {first} here", n.name, n.lid);
-                lines.at(self.line_of[first as usize].into(), "", message);
+                moved.count(n, first);
+                (n.lid, n.lmc) = (first, 0);
             }
             if count > 128 {
                 lines.at(
@@ -216,12 +218,46 @@ impl Entries {
             n.lmc = n.lmc.max(count.next_power_of_two().trailing_zeros() as u8);
             n.lid = if n.lid == 0 { first } else { n.lid };
         }
+        // Whom the dump does not name cannot keep what it gives to another.
+        for (n, node) in (0u32..).zip(&mut subnet.nodes).filter(|(n, _)| !spans.contains_key(n)) {
+            let owner = self.guid_of.get(node.lid as usize).and_then(|guid| self.by_guid.get(guid));
+            if owner.is_some_and(|&owner| owner != n) {
+                moved.count(node, 0);
+                node.lid = 0;
+            }
+        }
+        subnet.notes.extend(moved.note());
         for &host in &subnet.hosts {
             if subnet.nodes[host as usize].lid == 0 {
                 let label = subnet.label(host);
                 lines.whole(format!("host {label} has no LID, here or in the network's file"));
             }
         }
+    }
+}
+
+/// Nodes that tables know by another LID than the network's file.
+#[derive(Default)]
+struct Moved {
+    nodes: u32,
+    first: String,
+}
+
+impl Moved {
+    fn count(&mut self, node: &Node, here: u32) {
+        if self.nodes == 0 {
+            self.first = format!("{}, {} by the network's file and {here} here", node.name, node.lid);
+        }
+        self.nodes += 1;
+    }
+
+    fn note(&self) -> Option<String> {
+        let Self { nodes, first } = self;
+        (*nodes > 0).then(|| {
+            format!(
+                "{nodes} nodes have other local identifiers in the tables, which count: the first {first}"
+            )
+        })
     }
 }
 

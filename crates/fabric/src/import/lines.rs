@@ -3,7 +3,10 @@
 use super::source::Source;
 use crate::subnet::MAX_MISTAKES;
 use base::param::{Excerpt, Problem};
-use std::io::{BufRead, Read};
+use std::{
+    borrow::Cow,
+    io::{BufRead, Read},
+};
 
 /// Longest line that is read; other readers than DOT's have short ones.
 const LONGEST: u64 = 1 << 20;
@@ -47,7 +50,7 @@ impl Lines {
                 return false;
             }
         }
-        line.push_str(&String::from_utf8_lossy(&self.text));
+        line.push_str(&plain(&String::from_utf8_lossy(&self.text)));
         line.truncate(line.trim_end().len());
         true
     }
@@ -82,6 +85,55 @@ impl Lines {
     /// The mistakes, if there are any.
     pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
         if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
+    }
+}
+
+/// A line without the signs with which terminals colour and edit it, as logs of sessions have them, and without a byte order mark.
+pub(super) fn plain(line: &str) -> Cow<'_, str> {
+    if !line.contains(['\x1b', '\u{feff}']) {
+        return Cow::Borrowed(line);
+    }
+    let (mut out, mut rest) = (String::with_capacity(line.len()), line.chars());
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{feff}' => {}
+            // `ESC [ 0 1 m`: parameters, then a letter that ends them. `ESC ]` is a title, up to a bell.
+            '\x1b' => match rest.next() {
+                Some('[') => drop(rest.by_ref().find(|c| ('@'..='~').contains(c))),
+                Some(']') => drop(rest.by_ref().find(|c| *c == '\x07')),
+                _ => {}
+            },
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Lines that are skipped, and the first of them.
+#[derive(Default)]
+pub(super) struct Skipped {
+    lines: u32,
+    first: (u64, String),
+}
+
+impl Skipped {
+    /// Bytes of the first line that are told.
+    const SHOWN: usize = 60;
+
+    /// Counts a line.
+    pub(super) fn count(&mut self, number: u64, text: &str) {
+        if self.lines == 0 {
+            let start: String = text.trim().chars().take(Self::SHOWN).collect();
+            self.first = (number, start.escape_debug().to_string());
+        }
+        self.lines = self.lines.saturating_add(1);
+    }
+
+    /// What is reported of them; `what` says what lines were looked for.
+    pub(super) fn note(&self, what: &str) -> Option<String> {
+        let Self { lines, first: (number, text) } = self;
+        (*lines > 0)
+            .then(|| format!("{lines} lines skipped that are {what}, the first on line {number}: \"{text}\""))
     }
 }
 

@@ -4,6 +4,9 @@
 //! | --- | --- | --- |
 //! | DOT with routes in edge comments (ORCS) | nodes, links, routes | `dot` |
 //! | ibsim `.net`, ibnetdiscover's output | nodes, cables, GUIDs, LIDs | `net` |
+//! | `ibnetdiscover -p` | nodes, cables, port GUIDs, LIDs | `ports` |
+//! | `iblinkinfo`, with or without `-l` | nodes, cables, port GUIDs, LIDs | `linkinfo` |
+//! | `ibdiagnet2.db_csv` | nodes, cables, GUIDs, LIDs | `db_csv` |
 //! | `opensm-subnet.lst` | nodes, cables, GUIDs, LIDs | `subnet_lst` |
 //! | `opensm-lfts.dump`, `dump_fts` | forwarding tables | `lfts` |
 //! | `.fdbs` (opensm, ibdiagnet) | forwarding tables by LID | `fdbs` |
@@ -14,19 +17,23 @@
 //! nodes, then tables, then lanes. All mistakes of a file are reported at once, with their lines. Files may be packed by gzip, and `-`
 //! is standard input. Readers hold one line (DOT: one token) at a time.
 
+mod db_csv;
 mod dot;
+mod ends;
 mod fdbs;
 mod lfts;
 mod lids;
 mod lines;
+mod linkinfo;
 mod net;
 mod path_sl;
+mod ports;
 mod role;
 mod sl2vl;
 mod source;
 mod subnet_lst;
 
-use crate::subnet::{Subnet, whole};
+use crate::subnet::{Keep, Subnet, whole};
 use base::param::Problem;
 use lines::Lines;
 pub use source::Source;
@@ -39,6 +46,12 @@ pub enum Format {
     Dot,
     /// ibsim's `.net` or the output of ibnetdiscover.
     Net,
+    /// Output of ibnetdiscover -p: a line for each end of a cable.
+    Ports,
+    /// Output of iblinkinfo: a line for each port.
+    LinkInfo,
+    /// ibdiagnet2.db_csv: sections of comma-separated values.
+    DbCsv,
     /// opensm-subnet.lst: a line for each end of a cable.
     SubnetLst,
     /// opensm-lfts.dump or the output of `dump_fts`.
@@ -55,13 +68,29 @@ impl Format {
     /// What a file with this beginning is.
     #[must_use]
     pub fn of(beginning: &str) -> Option<Self> {
-        for line in beginning.lines().map(str::trim_start) {
+        // A banner of a log may look like a comment of DOT: whatever else is recognised counts.
+        let mut comment = None;
+        for line in beginning.lines() {
+            let line = lines::plain(line);
+            let line = line.trim_start();
             let is = |words: &[&str]| words.iter().any(|w| line.starts_with(w));
-            if is(&["digraph", "strict digraph", "//", "/*"]) {
+            if is(&["digraph", "strict digraph"]) {
                 return Some(Self::Dot);
+            }
+            if is(&["//", "/*"]) {
+                comment = Some(Self::Dot);
             }
             if is(&["{ CA", "{ SW", "{ Rt"]) {
                 return Some(Self::SubnetLst);
+            }
+            if is(&["START_"]) {
+                return Some(Self::DbCsv);
+            }
+            if ports::is(line) {
+                return Some(Self::Ports);
+            }
+            if linkinfo::is(line) {
+                return Some(Self::LinkInfo);
             }
             if is(&["Unicast lids"]) {
                 return Some(Self::Lfts);
@@ -72,7 +101,7 @@ impl Format {
             if is(&["Switch", "Channel Adapter"]) && line.contains(", base LID") {
                 return Some(Self::Sl2vl);
             }
-            if is(net::BEGINNINGS) {
+            if net::begins(line) {
                 return Some(Self::Net);
             }
             let words: Vec<&str> = line.split_whitespace().take(4).collect();
@@ -80,13 +109,13 @@ impl Format {
                 return Some(Self::PathSl);
             }
         }
-        None
+        comment
     }
 
     /// True if the file has nodes and cables.
     #[must_use]
     pub fn topology(self) -> bool {
-        matches!(self, Self::Dot | Self::Net | Self::SubnetLst)
+        self <= Self::SubnetLst
     }
 }
 
@@ -98,7 +127,7 @@ fn format(source: &mut Source) -> Result<Format, Vec<Problem>> {
         .map_err(|e| vec![whole(&source.name, format!("the file cannot be read: {e}"))])?;
     let text = String::from_utf8_lossy(buffer);
     Format::of(&text).ok_or_else(|| {
-        let known = "DOT, .net, ibnetdiscover, opensm-subnet.lst, opensm-lfts.dump, dump_fts, .fdbs, \
+        let known = "DOT, .net, ibnetdiscover (also -p), iblinkinfo, ibdiagnet2.db_csv, opensm-subnet.lst, opensm-lfts.dump, dump_fts, .fdbs, \
                      opensm-sl2vl.dump and `slid dlid sl` lines";
         vec![
             whole(&source.name, "this is no file of a cluster that is known")
@@ -107,12 +136,20 @@ fn format(source: &mut Source) -> Result<Format, Vec<Problem>> {
     })
 }
 
-/// Reads a cluster from its files.
+/// Reads a cluster from its files, its hosts alone.
 ///
 /// # Errors
 /// All mistakes of the first file that has some.
 pub fn load(paths: &[String]) -> Result<Subnet, Vec<Problem>> {
-    read(paths.iter().map(|p| Source::open(p)).collect::<Result<_, _>>()?)
+    load_keeping(paths, Keep::default())
+}
+
+/// As [`load`], with other end ports than those of hosts, if asked.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_keeping(paths: &[String], keep: Keep) -> Result<Subnet, Vec<Problem>> {
+    read_keeping(paths.iter().map(|p| Source::open(p)).collect::<Result<_, _>>()?, keep)
 }
 
 /// As [`load`], from opened sources.
@@ -120,6 +157,14 @@ pub fn load(paths: &[String]) -> Result<Subnet, Vec<Problem>> {
 /// # Errors
 /// As [`load`].
 pub fn read(sources: Vec<Source>) -> Result<Subnet, Vec<Problem>> {
+    read_keeping(sources, Keep::default())
+}
+
+/// As [`load_keeping`], from opened sources.
+///
+/// # Errors
+/// As [`load`].
+pub fn read_keeping(sources: Vec<Source>, keep: Keep) -> Result<Subnet, Vec<Problem>> {
     let mut kinds = Vec::new();
     for mut source in sources {
         kinds.push((format(&mut source)?, source));
@@ -132,18 +177,25 @@ pub fn read(sources: Vec<Source>) -> Result<Subnet, Vec<Problem>> {
         let mut lines = Lines::new(source);
         subnet = Some(match (format, subnet) {
             (Format::Dot, None) => dot::read(&mut lines)?,
-            (Format::Net, None) => net::read(&mut lines)?,
-            (Format::SubnetLst, None) => subnet_lst::read(&mut lines)?,
+            (Format::Net, None) => net::read(&mut lines, keep)?,
+            (Format::Ports, None) => ports::read(&mut lines, keep)?,
+            (Format::LinkInfo, None) => linkinfo::read(&mut lines, keep)?,
+            (Format::DbCsv, None) => db_csv::read(&mut lines, keep)?,
+            (Format::SubnetLst, None) => subnet_lst::read(&mut lines, keep)?,
             (Format::SubnetLst, Some(known)) => {
-                subnet_lst::identify(known, subnet_lst::read(&mut lines)?, &name)?
+                subnet_lst::identify(known, subnet_lst::read(&mut lines, keep)?, &name)?
             }
-            (Format::Dot | Format::Net, Some(_)) => {
+            (Format::Dot | Format::Net | Format::Ports | Format::LinkInfo | Format::DbCsv, Some(_)) => {
                 let message = "another file already tells the nodes and cables";
-                return Err(vec![whole(&name, message).help("give one .dot, .net or ibnetdiscover file")]);
+                return Err(vec![
+                    whole(&name, message)
+                        .help("give one .dot, .net, ibnetdiscover, iblinkinfo or db_csv file"),
+                ]);
             }
             (_, None) => {
                 let message = "this file does not tell nodes and cables";
-                let help = "give a DOT, .net, ibnetdiscover or opensm-subnet.lst file beside it";
+                let help =
+                    "give a DOT, .net, ibnetdiscover, iblinkinfo, db_csv or opensm-subnet.lst file beside it";
                 return Err(vec![whole(&name, message).help(help)]);
             }
             (Format::Lfts, Some(known)) => lfts::read(&mut lines, known)?,
@@ -155,5 +207,7 @@ pub fn read(sources: Vec<Source>) -> Result<Subnet, Vec<Problem>> {
     subnet.ok_or_else(|| vec![whole("", "no file is given")])
 }
 
+#[cfg(test)]
+mod list_tests;
 #[cfg(test)]
 mod tests;

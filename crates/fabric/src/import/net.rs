@@ -9,35 +9,21 @@
 //!
 //! Aggregation nodes (SHARP's, which are adapters inside switches) and routers to other subnets carry no ranks: they are left out with
 //! their cables, and so are cables to nodes that have no record. Lines that the tools print among the records when a node does not answer,
-//! and what stands before the first record, are skipped. [`Subnet::notes`] says how many of each.
+//! prompts, and all else that holds no text in quotes and is no port are skipped. [`Subnet::notes`] says how many of each. Tabs may
+//! be spaces or be lost.
 //!
 //! A cable may stand at one end or both. Records of hand-written files without GUIDs get those that ibsim gives: 0x100000 and
 //! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
 
 use super::{
-    lines::{Lines, hex},
-    role::{Role, Strange, notes_of},
+    lines::{Lines, Skipped, hex},
+    role::{Strange, What, notes_of},
 };
-use crate::subnet::{Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet, SubnetBuilder};
+use crate::subnet::{Keep, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet, SubnetBuilder};
 use base::param::Problem;
 
-/// How lines of these files begin.
-pub(super) const BEGINNINGS: &[&str] = &[
-    "Switch\t",
-    "Switch ",
-    "Ca\t",
-    "Ca ",
-    "Hca\t",
-    "Hca ",
-    "Rt\t",
-    "Rt ",
-    "vendid=",
-    "devid=",
-    "sysimgguid=",
-    "switchguid=",
-    "caguid=",
-    "rtguid=",
-];
+/// How lines of these files begin that are not the heads of records.
+const BEGINNINGS: &[&str] = &["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid="];
 
 /// A record and its port.
 type End = (u32, u32);
@@ -57,7 +43,7 @@ const NOISE: &[&str] = &[
 
 /// A record's head.
 struct Record {
-    role: Role,
+    what: What,
     ports: u32,
     guid: u64,
     description: String,
@@ -87,8 +73,8 @@ struct Cable {
 }
 
 /// Reads the records.
-pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
-    let mut file = File::default();
+pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>> {
+    let mut file = File { keep, ..File::default() };
     let mut text = String::new();
     while lines.next(&mut text) {
         let line = text.trim_start();
@@ -112,11 +98,26 @@ struct File {
     cables: Vec<Cable>,
     /// GUID that stands before the next record.
     guid: u64,
-    /// Lines that were skipped.
-    skipped: u32,
+    skipped: Skipped,
+    keep: Keep,
     strange: Strange,
     /// Cables to nodes without a record, and the first of these nodes.
     strangers: (u32, String),
+}
+
+/// Word that begins a record, and what follows: a blank or, where tabs were lost, the number of ports.
+fn head(line: &str) -> Option<(&'static str, &str)> {
+    ["Switch", "Ca", "Hca", "Rt"].into_iter().find_map(|word| {
+        let rest = line.strip_prefix(word)?;
+        let is =
+            rest.starts_with(|c: char| c == ' ' || c == '\t' || c.is_ascii_digit()) && rest.contains('"');
+        is.then(|| (word, rest.trim_start()))
+    })
+}
+
+/// True of a line with which such a file may begin.
+pub(super) fn begins(line: &str) -> bool {
+    head(line).is_some() || BEGINNINGS.iter().any(|word| line.starts_with(word))
 }
 
 /// Text in quotes at the beginning, and what follows.
@@ -143,8 +144,15 @@ fn is_speed(word: &str) -> bool {
 
 impl File {
     fn line(&mut self, line: &str, number: u64) -> Result<(), String> {
-        if line.starts_with('[') {
+        // A prompt may begin with a bracket as well.
+        if line
+            .strip_prefix('[')
+            .is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+        {
             return self.port(line, number);
+        }
+        if let Some((word, rest)) = head(line) {
+            return self.record(word, rest, number);
         }
         let word = line.split(['=', ' ', '\t']).next().unwrap_or("");
         match word {
@@ -157,18 +165,19 @@ impl File {
             "vendid" | "devid" | "sysimgguid" | "Chassis" | "Spine" | "Line" | "Non-Chassis" | "GUID:" => {
                 Ok(())
             }
-            "Switch" | "Ca" | "Hca" | "Rt" => self.record(word, line[word.len()..].trim_start(), number),
             _ if self.is_noise(line) => {
-                self.skipped += 1;
+                self.skipped.count(number, line);
                 Ok(())
             }
             _ => Err("this is neither a record (Switch, Ca, Hca) nor a port ([1] ..)".to_owned()),
         }
     }
 
-    /// Warnings of tools, and all that stands before the first record and its GUIDs, such as a prompt.
+    /// Warnings of tools, all that stands before the first record and its GUIDs, and what can be no record, since it names nothing in
+    /// quotes: a prompt, a message of the system. A misspelt record is a mistake, or its ports would be taken for those of the one before.
     fn is_noise(&self, line: &str) -> bool {
-        NOISE.iter().any(|word| line.starts_with(word)) || self.records.is_empty() && self.guid == 0
+        let early = self.records.is_empty() && self.guid == 0;
+        early || !line.contains('"') || NOISE.iter().any(|word| line.starts_with(word))
     }
 
     fn name(&mut self, name: &str) -> u32 {
@@ -180,7 +189,8 @@ impl File {
     }
 
     fn record(&mut self, word: &str, rest: &str, line: u64) -> Result<(), String> {
-        let (ports, rest) = rest.split_once([' ', '\t']).ok_or("a record is written: Switch 8 \"name\"")?;
+        let form = "a record is written: Switch 8 \"name\"";
+        let (ports, rest) = rest.split_at(rest.find([' ', '\t', '"']).ok_or(form)?);
         let ports: u64 = ports.parse().map_err(|_| format!("`{ports}` is no number of ports"))?;
         if ports > MAX_PORTS {
             return Err(format!("this node claims {ports} ports; the most that can be is {MAX_PORTS}"));
@@ -201,7 +211,7 @@ impl File {
         };
         self.record_of[number as usize] = self.records.len() as u32;
         self.records.push(Record {
-            role: Role::of(word, description),
+            what: What::of(word, description),
             ports: ports as u32,
             guid,
             description: description.to_owned(),
@@ -244,7 +254,7 @@ impl File {
         if port == 0 || port > head.ports {
             return Err(format!("this node has ports 1 to {}, not {port}", head.ports));
         }
-        let (switch, options) = (head.role == Role::Switch, rest.split('#').next().unwrap_or(""));
+        let (switch, options) = (head.what == What::Switch, rest.split('#').next().unwrap_or(""));
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
         // In a comment of an adapter's port its own LID stands before the other's description, which stands last.
         let fields = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
@@ -283,12 +293,12 @@ impl File {
         lines.done()?;
         joined.sort_unstable();
         for record in 0..self.records.len() {
-            if self.records[record].role == Role::Switch {
+            if self.records[record].what == What::Switch {
                 self.node(record as u32, 0, &mut builder);
             }
         }
         for &([a, b], cable) in &joined {
-            if [a, b].iter().any(|end| self.records[end.0 as usize].role.is_left_out()) {
+            if [a, b].iter().any(|end| self.records[end.0 as usize].what.is_left_out(self.keep)) {
                 continue;
             }
             let speed = self.cables[cable as usize].speed.unwrap_or(Speed::USUAL);
@@ -310,7 +320,7 @@ impl File {
             if record.guid != 0 {
                 continue;
             }
-            if record.role == Role::Switch {
+            if record.what == What::Switch {
                 record.guid = switch;
                 switch += 1;
             } else {
@@ -376,6 +386,7 @@ impl File {
                 guid: head.guid,
                 port_guid,
                 kind: Kind::Host,
+                role: head.what.role(),
                 ports: head.ports,
                 port,
                 lid,
@@ -383,11 +394,11 @@ impl File {
             });
         };
         for cable in &self.cables {
-            if self.records[cable.record as usize].role.is_left_out() {
+            if self.records[cable.record as usize].what.is_left_out(self.keep) {
                 add(cable.record, cable.port, cable.own, cable.lid.unwrap_or((0, 0)));
             }
             let peer = self.record_of[cable.peer as usize];
-            if peer != NONE && self.records[peer as usize].role.is_left_out() {
+            if peer != NONE && self.records[peer as usize].what.is_left_out(self.keep) {
                 add(peer, cable.peer_port, cable.other, (cable.peer_lid, 0));
             }
         }
@@ -399,20 +410,24 @@ impl File {
 
     /// What was left out, skipped or taken for something else.
     fn notes(&self) -> Vec<String> {
-        let roles: Vec<Role> = self.records.iter().map(|r| r.role).collect();
+        let records = self.records.iter().map(|r| (r.what, r.description.as_str()));
         let (cables, name) = &self.strangers;
         let lost = (*cables > 0).then(|| {
             format!("{cables} cables left out: they lead to nodes without a record, the first to \"{name}\"")
         });
-        let skipped = (self.skipped > 0)
-            .then(|| format!("{} lines skipped that are neither records nor ports", self.skipped));
-        notes_of(&roles).chain(lost).chain(self.strange.note()).chain(skipped).collect()
+        let skipped = self.skipped.note("neither records nor ports");
+        notes_of(records, self.keep)
+            .into_iter()
+            .chain(lost)
+            .chain(self.strange.note())
+            .chain(skipped)
+            .collect()
     }
 
     /// Node of a record's port: a switch is one, every cabled port of an adapter is one.
     fn node(&mut self, record: u32, port: u32, builder: &mut SubnetBuilder) -> u32 {
         let head = &mut self.records[record as usize];
-        let port = if head.role == Role::Switch { 0 } else { port };
+        let port = if head.what == What::Switch { 0 } else { port };
         if let Some(&(_, node)) = head.nodes.iter().find(|(p, _)| *p == port) {
             return node;
         }
@@ -422,7 +437,8 @@ impl File {
             name: head.description.clone(),
             guid: head.guid,
             port_guid: head.guid.wrapping_add(u64::from(port)),
-            kind: if head.role == Role::Switch { Kind::Switch } else { Kind::Host },
+            kind: if head.what == What::Switch { Kind::Switch } else { Kind::Host },
+            role: head.what.role(),
             ports: head.ports,
             port,
             lid: head.lid,
@@ -435,7 +451,7 @@ impl File {
     fn note_addresses(&self, cable: &Cable, builder: &mut SubnetBuilder) {
         let find = |record: u32, port: u32| {
             let head = self.records.get(record as usize)?;
-            let port = if head.role == Role::Switch { 0 } else { port };
+            let port = if head.what == What::Switch { 0 } else { port };
             head.nodes.iter().find(|(p, _)| *p == port).map(|&(_, node)| node as usize)
         };
         let (here, there) =

@@ -1,78 +1,33 @@
 //! `opensm-subnet.lst` (and `ibdiagnet.lst`): a line for each end of a cable, both ends described. Numbers are hexadecimal.
 
 use super::{
+    ends::{End, Ends, check_port},
     lines::{Lines, hex},
-    role::{Role, Strange, notes_of},
+    role::{Strange, What},
 };
-use crate::subnet::{Kind, MAX_PORTS, Node, Speed, Subnet, SubnetBuilder, whole};
+use crate::subnet::{Keep, Kind, Node, Speed, Subnet, whole};
 use base::param::Problem;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A node and its port.
-type Place = (u32, u32);
-
-/// One end of a cable.
-struct End {
-    role: Role,
-    node: Node,
-    port: u32,
-}
+use std::collections::BTreeMap;
 
 /// Reads nodes and cables.
-pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
-    let mut builder = SubnetBuilder::default();
-    let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
-    // Ends of cables by (node, port), and the line that gave them.
-    let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
-    let (mut seen, mut records, mut roles) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    let mut strange = Strange::default();
+pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>> {
+    let mut ends = Ends::new(keep);
     let mut text = String::new();
     while lines.next(&mut text) {
-        if text.trim().is_empty() || text.starts_with('#') {
+        let start = text.trim_start();
+        if start.is_empty() || start.starts_with('#') {
             continue;
         }
-        let (a, b, speed) = match line(&text, &mut strange) {
-            Ok(found) => found,
-            Err(message) => {
-                lines.mistake(&text, message);
-                continue;
-            }
-        };
-        if a.role.is_left_out() || b.role.is_left_out() {
-            for end in [a, b].into_iter().filter(|end| end.role.is_left_out()) {
-                if seen.insert((end.node.guid, end.node.port)) {
-                    if records.insert(end.node.guid) {
-                        roles.push(end.role);
-                    }
-                    builder.left_out.push(end.node);
-                }
-            }
+        if !start.starts_with('{') {
+            ends.skipped.count(lines.number, start);
             continue;
         }
-        let [a, b] = [a, b].map(|end| {
-            let key = (end.node.guid, end.node.port);
-            let node = *numbers.entry(key).or_insert_with(|| {
-                builder.nodes.push(end.node);
-                builder.nodes.len() as u32 - 1
-            });
-            (node, end.port)
-        });
-        for (here, there) in [(a, b), (b, a)] {
-            let known = cables.entry(here).or_insert((there, speed, lines.number));
-            if known.0 != there {
-                let message = format!("this port has another cable already, by line {}", known.2);
-                lines.mistake(&text, message);
-            }
+        let read = line(&text, &mut ends.strange);
+        if let Err(message) = read.and_then(|(a, b, speed)| ends.cable(a, b, speed, lines.number)) {
+            lines.mistake(&text, message);
         }
     }
-    lines.done()?;
-    builder.notes = notes_of(&roles).chain(strange.note()).collect();
-    for (&here, &(there, speed, _)) in &cables {
-        if here < there {
-            builder.cable(here, there, speed);
-        }
-    }
-    builder.finish(&lines.name)
+    ends.finish(lines, "no cables")
 }
 
 fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> {
@@ -114,30 +69,26 @@ fn end(text: &str) -> Result<(End, &str), String> {
         Some(k) if k.starts_with("CA") || k.starts_with("Rt") => Kind::Host,
         _ => return Err(form.to_owned()),
     };
-    let role = Role::of(head.split_whitespace().next().unwrap_or(""), name);
+    let what = What::of(head.split_whitespace().next().unwrap_or(""), name);
     let mut words = tail.split_whitespace();
     let lid = words.next().and_then(hex).ok_or(form)?;
     let port = words.next().and_then(|w| hex(w.strip_prefix("PN:")?)).ok_or(form)?;
     let (guid, port_guid) = (value("NodeGUID:").ok_or(form)?, value("PortGUID:").ok_or(form)?);
     let ports = value("Ports:").ok_or(form)?;
-    if ports > MAX_PORTS {
-        return Err(format!("this node claims {ports} ports; the most that can be is {MAX_PORTS}"));
-    }
-    if port == 0 || port > ports {
-        return Err(format!("this node has ports 1 to {ports}, not {port}"));
-    }
+    check_port(port, ports)?;
     let own = if kind == Kind::Host { port as u32 } else { 0 };
     let node = Node {
         name: name.to_owned(),
         guid,
         port_guid,
         kind,
+        role: what.role(),
         ports: ports as u32,
         port: own,
         lid: u32::try_from(lid).unwrap_or(0),
         lmc: 0,
     };
-    Ok((End { role, node, port: port as u32 }, rest))
+    Ok((End { what, node, port: port as u32 }, rest))
 }
 
 /// Takes LIDs (and names, where a node has none but its identifier) of a subnet from the same subnet in another form.

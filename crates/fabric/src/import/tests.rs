@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     engines::{ENGINES, Options, route},
     export::cluster as write,
-    subnet::{Exit, NONE, Speed},
+    subnet::{Exit, Keep, NONE, Speed},
 };
 use base::registry::find;
 use proptest::prelude::*;
@@ -56,7 +56,8 @@ fn bad_dot_is_reported_with_its_line() {
         ("digraph x {\n a -> ;\n}", 2, "end is missing"),
         ("digraph x {\n a -> b [comment = \"x\n", 2, "no end"),
         ("digraph x {\n S1 -> H1\n", 3, "`}` is missing"),
-        ("digraph x {\n subgraph y { }\n}", 2, "subgraphs"),
+        ("digraph x {\n subgraph y { S1 -> H1\n}", 3, "`}` is missing"),
+        ("digraph x {\n S1: -> H1\n}", 2, "port of a node"),
         ("digraph x { a -> b [comment] }", 1, "`=` is missing"),
         ("digraph x { S1 -> S2 }", 0, "no host"),
         ("digraph x { /* ", 1, "no end"),
@@ -66,6 +67,20 @@ fn bad_dot_is_reported_with_its_line() {
         let (at, message) = mistake(one("bad.dot", text));
         assert!(at == line && message.contains(part), "{text:?}: line {at}: {message}");
     }
+}
+
+/// Subgraphs group nodes, and as ends of edges stand for all of theirs.
+#[test]
+fn subgraphs_are_read_as_their_edges() {
+    let grouped = "digraph x { compound=true; subgraph cluster_leaf { label = \"rack 1\"; S1; subgraph { H1 -> S1:p1:n [comment=\"*\"] } H2 }\n\
+                   { S1 } -> { H1 H2; H1 } [comment=\"H1\"]; H2 -> subgraph up { S1 } }";
+    let plain = "digraph x { S1; H1 -> S1 [comment=\"*\"]; H2; S1 -> H1 [comment=H1]; S1 -> H2 [comment=H1]; H2 -> S1 }";
+    assert_eq!(one("grouped.dot", grouped).unwrap(), one("plain.dot", plain).unwrap());
+    let deep = format!("digraph x {{ {} S1 -> H1 {} }}", "{".repeat(70), "}".repeat(70));
+    assert!(mistake(one("deep.dot", &deep)).1.contains("more than 64 times"));
+    let names = |letter: &str| (0..2_000).map(|i| format!("{letter}{i} ")).collect::<String>();
+    let many = format!("digraph x {{ {{ {} }} -> {{ {} }} }}", names("S"), names("H"));
+    assert!(mistake(one("many.dot", &many)).1.contains("too many edges"));
 }
 
 const NET: &str = "Switch 4 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n[3] \"T0\"[1]\n[4] \"T0\"[2] w=1\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\n\
@@ -97,7 +112,7 @@ fn bad_net_files_are_reported_with_their_lines() {
             "another cable already, by line 2",
         ),
         ("Switch 2 \"L0\"\n[1] \"H0\"[7]\nHca 1 \"H0\"\n", 2, "ports 1 to 1"),
-        ("Switch 2 \"L0\"\nnonsense\n", 2, "neither"),
+        ("Switch 2 \"L0\"\nSwich 2 \"L1\"\n", 2, "neither"),
         ("switchguid=0xzz\nSwitch 2 \"L0\"\n", 1, "no GUID"),
         (
             "switchguid=0x5\nSwitch 2 \"L0\"\n[1] \"H0\"[1]\nswitchguid=0x5\nSwitch 2 \"L1\"\nCa 1 \"H0\"\n",
@@ -149,7 +164,7 @@ fn what_carries_no_ranks_is_left_out_and_reported() {
             "1 routers to other subnets left out: they carry no ranks",
             "1 cables left out: they lead to nodes without a record, the first to \"H-0000000000000040\"",
             "1 cables tell an unknown speed, the first \"4x???\": taken for 4xSDR",
-            "3 lines skipped that are neither records nor ports",
+            "3 lines skipped that are neither records nor ports, the first on line 1: \"admin@login:~$ ibnetdiscover\"",
         ]
     );
     // Tables may speak of them all the same.
@@ -344,4 +359,66 @@ proptest! {
             prop_assert!(!problems.is_empty());
         }
     }
+}
+
+/// A log of a terminal: colours, prompts before and behind, tabs that are spaces or lost, a record that nobody has.
+#[test]
+fn logs_of_terminals_are_read() {
+    let clean = one("dump", DUMP).unwrap();
+    let prompts = format!(
+        "\u{feff}// welcome //\n\x1b[1m[root@login ~]# \x1b[0mibnetdiscover\n{DUMP}\n[root@login ~]# exit\nlogout\n"
+    );
+    for text in
+        [prompts.clone(), prompts.replace('\t', "  "), prompts.replace('\t', ""), DUMP.replace('\n', "\r\n")]
+    {
+        let subnet = one("log", &text).unwrap();
+        assert_eq!((&subnet.nodes, &subnet.edges), (&clean.nodes, &clean.edges), "{text}");
+    }
+    let subnet = one("log", &prompts).unwrap();
+    let skipped =
+        "7 lines skipped that are neither records nor ports, the first on line 1: \"// welcome //\"";
+    assert_eq!(subnet.notes.last().unwrap(), skipped);
+}
+
+/// What the file knows no better stays a host if it is asked for.
+#[test]
+fn kinds_of_nodes_take_part_if_asked() {
+    let text = DUMP.replace("node1 HCA-1", "oss1 HCA-1");
+    let all =
+        read_keeping(vec![Source::memory("dump", text.as_bytes())], Keep::parse("all").unwrap()).unwrap();
+    assert_eq!((all.hosts.len(), all.left_out.len()), (3, 0));
+    assert_eq!(all.roles(), [("hosts", 0, 0), ("storage", 1, 0), ("aggregation", 1, 0), ("routers", 1, 0)]);
+    let keep = Keep::parse("storage").unwrap();
+    let storage = read_keeping(vec![Source::memory("dump", text.as_bytes())], keep).unwrap();
+    assert_eq!(
+        storage.roles(),
+        [("hosts", 0, 0), ("storage", 1, 0), ("aggregation", 0, 1), ("routers", 0, 1)]
+    );
+    let (_, message) = mistake(one("dump", &text));
+    assert!(message.contains("no host"), "{message}");
+}
+
+/// Tables that were computed for a network are read beside its file, whatever local identifiers that has.
+#[test]
+fn own_tables_are_read_back() {
+    let twice = DUMP.replace("lid 5", "lid 3");
+    let zero = DUMP.replace("lid 3", "lid 0").replace("lid 5", "lid 0");
+    for (text, lmc) in [(&twice, 0), (&twice, 2), (&zero, 0), (&zero, 1), (&DUMP.to_owned(), 3)] {
+        let subnet = one("dump", text).unwrap();
+        let options = Options { lmc, ..Options::default() };
+        let routed =
+            route(&subnet, find(ENGINES, "minhop").unwrap(), &options).unwrap().identified().unwrap();
+        let mut lfts = Vec::new();
+        write::lfts(&routed, routed.tables.as_ref().unwrap(), &mut lfts).unwrap();
+        let again = many(&[("dump", text.as_bytes()), ("lfts", &lfts)]).unwrap();
+        let tables = again.tables.as_ref().unwrap();
+        assert_eq!(tables, routed.tables.as_ref().unwrap());
+        assert!(crate::verify::verify(&again, tables).sound());
+    }
+    let notes = one("dump", &zero).unwrap().notes;
+    let note = notes.iter().find(|n| n.contains("identifier")).unwrap();
+    assert_eq!(
+        note,
+        "2 nodes have local identifier 0, the first leaf: free ones stand in where tables are written"
+    );
 }

@@ -43,6 +43,7 @@ impl SubnetBuilder {
         }
         check_guids(&nodes, file)?;
         notes.extend(shared_lids(&nodes));
+        notes.extend(without_lid(&nodes, &left_out));
         let all = 0..nodes.len() as u32;
         let (switches, mut hosts): (Vec<u32>, Vec<u32>) =
             all.partition(|&n| nodes[n as usize].kind == Kind::Switch);
@@ -79,6 +80,7 @@ impl SubnetBuilder {
             tables: None,
             lanes: None,
             left_out,
+            as_listed: false,
             notes,
         })
     }
@@ -117,6 +119,17 @@ fn shared_lids(nodes: &[Node]) -> Option<String> {
         n => format!(", and {n} more such pairs"),
     };
     Some(format!("local identifier {lid} belongs to two nodes: {one} and {other}{more}"))
+}
+
+/// Nodes without a local identifier among others that have one, in one line.
+fn without_lid(nodes: &[Node], left_out: &[Node]) -> Option<String> {
+    let mut without = nodes.iter().filter(|n| n.lid == 0);
+    let first = without.next().filter(|_| nodes.iter().chain(left_out).any(|n| n.lid != 0))?;
+    let count = 1 + without.count();
+    Some(format!(
+        "{count} nodes have local identifier 0, the first {}: free ones stand in where tables are written",
+        first.name
+    ))
 }
 
 /// By name if that distinguishes them, else by GUID.

@@ -3,6 +3,7 @@
 use super::{
     builder::SubnetBuilder,
     parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet},
+    role::Role,
 };
 use crate::{
     faults::{Degraded, Faults, degrade},
@@ -36,6 +37,7 @@ impl Subnet {
                 guid,
                 port_guid: guid,
                 kind: Kind::Switch,
+                role: Role::Host,
                 ports: fabric.ports_of(r).len() as u32,
                 port: 0,
                 lid: 0,
@@ -51,6 +53,7 @@ impl Subnet {
                 guid,
                 port_guid: guid + 1,
                 kind: Kind::Host,
+                role: Role::Host,
                 ports: 1,
                 port: 1,
                 lid: 0,

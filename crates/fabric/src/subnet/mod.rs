@@ -14,6 +14,7 @@ mod convert;
 mod lanes;
 mod names;
 mod parts;
+mod role;
 mod tables;
 
 pub use builder::SubnetBuilder;
@@ -24,4 +25,5 @@ pub use names::Names;
 pub use parts::{
     Edge, Exit, Kind, Lanes, MAX_ENTRIES, MAX_MISTAKES, MAX_PORTS, NONE, Node, Speed, Subnet, Tables, UNKNOWN,
 };
+pub use role::{Keep, Role};
 pub use tables::Lost;

@@ -1,6 +1,7 @@
 //! What a subnet consists of: nodes, edges, tables, lanes, and what can be asked of the graph.
 
-use std::collections::BTreeMap;
+use super::role::Role;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// No edge, node or host.
 pub const NONE: u32 = u32::MAX;
@@ -35,6 +36,8 @@ pub struct Node {
     pub port_guid: u64,
     /// What it is.
     pub kind: Kind,
+    /// What an end port is for; of no meaning for switches.
+    pub role: Role,
     /// Ports of the adapter or switch, with or without a cable.
     pub ports: u32,
     /// Number of the end port at its adapter, from 1; 0 for switches.
@@ -164,8 +167,10 @@ pub struct Subnet {
     pub tables: Option<Tables>,
     /// Service levels and virtual lanes, if the files say.
     pub lanes: Option<Lanes>,
-    /// End ports that carry no ranks and are left out with their cables: aggregation nodes, and routers to other subnets.
+    /// End ports that are left out with their cables since they are none of hosts: storage, aggregation nodes, routers to other subnets.
     pub left_out: Vec<Node>,
+    /// The order of nodes is that in which a DOT file names them first.
+    pub as_listed: bool,
     /// What readers left out, skipped or could not judge: a line each.
     pub notes: Vec<String>,
 }
@@ -254,6 +259,22 @@ impl Subnet {
             }
         }
         (0u32..).zip(&self.hosts).filter(|(_, node)| !seen[**node as usize]).map(|(host, _)| host).collect()
+    }
+
+    /// How many nodes of each role there are, as names and numbers of adapters: those that take part, and those that were left out.
+    #[must_use]
+    pub fn roles(&self) -> Vec<(&'static str, usize, usize)> {
+        let count = |nodes: &mut dyn Iterator<Item = &Node>, role: Role| {
+            let of_role = nodes.filter(|n| n.role == role);
+            let ends: BTreeSet<(u64, u64)> =
+                (0u64..).zip(of_role).map(|(i, n)| if n.guid == 0 { (0, i) } else { (n.guid, 0) }).collect();
+            ends.len()
+        };
+        let row = |(role, name): (Role, &'static str)| {
+            let hosts = &mut self.hosts.iter().map(|&h| &self.nodes[h as usize]);
+            (name, count(hosts, role), count(&mut self.left_out.iter(), role))
+        };
+        Role::ALL.into_iter().map(row).collect()
     }
 
     /// Cables between switches that are slower than most of them, by one of their edges, with the usual speed: often a

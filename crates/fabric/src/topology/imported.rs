@@ -3,7 +3,7 @@
 use super::Sizes;
 use crate::{
     import,
-    subnet::Subnet,
+    subnet::{Keep, Subnet},
     topology::entry::{Constant, Topology},
 };
 use base::{
@@ -16,17 +16,23 @@ const fn more(name: &'static str, doc: &'static str) -> Param {
     Param { name, kind: Kind::File, default: Some(""), doc }
 }
 
-/// Keys that name files.
-const FILES: [Param; 4] = [
+/// Keys that name files, and which nodes take part.
+const KEYS: [Param; 5] = [
     Param {
         name: "file",
         kind: Kind::File,
         default: None,
-        doc: "nodes and cables: DOT, .net, ibnetdiscover or opensm-subnet.lst",
+        doc: "nodes and cables: DOT, .net, ibnetdiscover (also -p), iblinkinfo, ibdiagnet2.db_csv or opensm-subnet.lst",
     },
     more("tables", "forwarding tables: opensm-lfts.dump, dump_fts or .fdbs; DOT has its own"),
     more("lanes", "lanes of service levels at switches: opensm-sl2vl.dump"),
     more("levels", "service levels of paths: `slid dlid sl` lines"),
+    Param {
+        name: "nodes",
+        kind: Kind::Text,
+        default: Some("hosts"),
+        doc: "which end ports are terminals: `hosts`, `storage` (by its name), `aggregation` (SHARP), `routers`, several between commas, or `all`; others are left out with their cables",
+    },
 ];
 
 /// The registered cluster.
@@ -40,7 +46,7 @@ pub const TOPOLOGY: Topology = Topology {
               between switches are of class `link`: widths and rates in the files are told by `netloom fabric import` and not taken \
               over.",
         source: "OpenSM, infiniband-diags, ibsim; ORCS, TR-675, section 2.1",
-        params: &FILES,
+        params: &KEYS,
     },
     classes: crate::subnet::CLASSES,
     required: 2,
@@ -70,6 +76,10 @@ fn read(values: &Values) -> Result<Subnet, Vec<Problem>> {
         Some(Value::Text(path)) if !path.is_empty() => Some(path.clone()),
         _ => None,
     };
-    let paths: Vec<String> = FILES.iter().filter_map(path).collect();
-    import::load(&paths)
+    let paths: Vec<String> = KEYS.iter().filter(|key| key.kind == Kind::File).filter_map(path).collect();
+    let keep = match values.0.get("nodes") {
+        Some(Value::Text(kinds)) => Keep::parse(kinds).map_err(|e| vec![Problem::new("nodes", e)])?,
+        _ => Keep::default(),
+    };
+    import::load_keeping(&paths, keep)
 }

@@ -1,0 +1,153 @@
+//! Cables told by their ends, whichever file tells them: nodes are numbered as they appear, left out if they are none of hosts, and a
+//! port with two cables is a mistake.
+
+use super::{
+    lines::{Lines, Skipped},
+    role::{Strange, What, notes_of},
+};
+use crate::subnet::{Keep, Kind, MAX_PORTS, Node, Speed, Subnet, SubnetBuilder};
+use base::param::Problem;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A node and its port.
+type Place = (u32, u32);
+
+/// One end of a cable.
+pub(super) struct End {
+    /// What the node is.
+    pub(super) what: What,
+    /// The end port, or the switch.
+    pub(super) node: Node,
+    /// Port of the node, from 1.
+    pub(super) port: u32,
+}
+
+impl End {
+    /// An end of which a file tells the port, the GUID of the port or switch (0 if it does not) and the LID. The node has as many ports as
+    /// are seen of it.
+    pub(super) fn of_port(what: What, name: &str, guid: u64, port: u32, lid: u32) -> Self {
+        let switch = what == What::Switch;
+        let node = Node {
+            name: name.to_owned(),
+            guid,
+            port_guid: guid,
+            kind: if switch { Kind::Switch } else { Kind::Host },
+            role: what.role(),
+            ports: port,
+            port: if switch { 0 } else { port },
+            lid,
+            lmc: 0,
+        };
+        Self { what, node, port }
+    }
+
+    /// What tells the end port or switch from others: its GUID, or its LID where there is none, and the port.
+    fn key(&self) -> Key {
+        let Node { guid, lid, port, .. } = self.node;
+        if guid == 0 { (false, lid.into(), port) } else { (true, guid, port) }
+    }
+}
+
+type Key = (bool, u64, u32);
+
+/// All ends so far.
+pub(super) struct Ends {
+    keep: Keep,
+    builder: SubnetBuilder,
+    numbers: BTreeMap<Key, u32>,
+    /// Ends of cables by (node, port), and the line that gave them.
+    cables: BTreeMap<Place, (Place, Speed, u64)>,
+    /// End ports that are left out.
+    seen: BTreeSet<Key>,
+    /// Adapters that are left out: what they are, and their descriptions.
+    adapters: BTreeMap<(bool, u64), (What, String)>,
+    /// Cables whose speed is unknown.
+    pub(super) strange: Strange,
+    /// Lines that tell nothing.
+    pub(super) skipped: Skipped,
+}
+
+/// Refuses what no node can have.
+pub(super) fn check_port(port: u64, ports: u64) -> Result<(), String> {
+    if ports > MAX_PORTS {
+        return Err(format!("this node claims {ports} ports; the most that can be is {MAX_PORTS}"));
+    }
+    if port == 0 || port > ports {
+        return Err(format!("this node has ports 1 to {ports}, not {port}"));
+    }
+    Ok(())
+}
+
+impl Ends {
+    pub(super) fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            builder: SubnetBuilder::default(),
+            numbers: BTreeMap::new(),
+            cables: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            adapters: BTreeMap::new(),
+            strange: Strange::default(),
+            skipped: Skipped::default(),
+        }
+    }
+
+    /// A cable, told at one end or at both.
+    ///
+    /// # Errors
+    /// If one of its ports has another cable.
+    pub(super) fn cable(&mut self, a: End, b: End, speed: Speed, line: u64) -> Result<(), String> {
+        if [&a, &b].iter().any(|end| end.what.is_left_out(self.keep)) {
+            for end in [a, b].into_iter().filter(|end| end.what.is_left_out(self.keep)) {
+                let key = end.key();
+                if self.seen.insert(key) {
+                    let described = || (end.what, end.node.name.clone());
+                    self.adapters.entry((key.0, key.1)).or_insert_with(described);
+                    self.builder.left_out.push(end.node);
+                }
+            }
+            return Ok(());
+        }
+        let [a, b] = [a, b].map(|end| {
+            let node = *self.numbers.entry(end.key()).or_insert_with(|| {
+                self.builder.nodes.push(end.node);
+                self.builder.nodes.len() as u32 - 1
+            });
+            let ports = &mut self.builder.nodes[node as usize].ports;
+            *ports = end.port.max(*ports);
+            (node, end.port)
+        });
+        for (here, there) in [(a, b), (b, a)] {
+            let known = self.cables.entry(here).or_insert((there, speed, line));
+            if known.0 != there {
+                return Err(format!("this port has another cable already, by line {}", known.2));
+            }
+        }
+        Ok(())
+    }
+
+    /// What else is to be told of the file.
+    pub(super) fn note(&mut self, note: Option<String>) {
+        self.builder.notes.extend(note);
+    }
+
+    /// The subnet; `what` says which lines were looked for.
+    ///
+    /// # Errors
+    /// Mistakes noted before, and those of the subnet as a whole.
+    pub(super) fn finish(mut self, lines: &mut Lines, what: &str) -> Result<Subnet, Vec<Problem>> {
+        lines.done()?;
+        let adapters = self.adapters.values().map(|(what, name)| (*what, name.as_str()));
+        let mut notes = notes_of(adapters, self.keep);
+        notes.append(&mut self.builder.notes);
+        notes.extend(self.strange.note());
+        notes.extend(self.skipped.note(what));
+        self.builder.notes = notes;
+        for (&here, &(there, speed, _)) in &self.cables {
+            if here < there {
+                self.builder.cable(here, there, speed);
+            }
+        }
+        self.builder.finish(&lines.name)
+    }
+}
