@@ -63,7 +63,7 @@ impl Asked<'_> {
             }
         };
         let Self { runs, seed, threads, .. } = *self;
-        Ok(Plan { watched, tasks: vec![task], runs, seed, want: self.want.clone(), threads })
+        Ok(Plan { watched, tasks: vec![task], runs, seed, want: self.want, threads })
     }
 
     /// A list of pairs: of hosts, which then are what the list says, or of ranks.
