@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_leftovers_are_told_from_others() {
+    fn names_of_leftovers_are_recognised() {
         assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial")));
         assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old")));
         assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint")));
