@@ -27,4 +27,5 @@ mod runs;
 mod sweep;
 mod trace;
 mod trace_formats;
+mod trace_written;
 mod verdicts;

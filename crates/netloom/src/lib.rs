@@ -14,6 +14,7 @@ pub mod checkpoint;
 pub mod cluster;
 pub mod compare;
 pub mod compare_models;
+pub mod conversion;
 pub mod counting;
 pub mod deadlocks;
 pub mod error;

@@ -60,13 +60,16 @@ pub struct ConvertArgs {
     /// File to write; text whose name ends with .gz is packed
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
+    /// Format to write: goal, goal-binary, ranks, simgrid-ti; left out: by the name (.goal, .bin, .ranks)
     #[arg(long, value_name = "FORMAT", value_parser = program_format)]
     pub to: Option<ProgramFormat>,
-    /// From MPI calls to GOAL: whose algorithms the collectives follow: simple, openmpi, mpich
+    /// Where the format has no collectives: whose algorithms they follow: simple, openmpi, mpich
     #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
     pub library: String,
-    /// Replace the file if it exists
+    /// Of SimGrid's traces: a file for each rank, which the one that is named lists
+    #[arg(long)]
+    pub per_rank: bool,
+    /// Replace files that exist
     #[arg(long)]
     pub force: bool,
 }

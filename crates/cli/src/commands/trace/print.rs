@@ -1,6 +1,6 @@
 //! `netloom trace print FILE`
 
-use super::file::{damaged, read};
+use super::scale;
 use crate::{
     args::{Format, TraceInput},
     console::Console,
@@ -10,8 +10,11 @@ use base::{
     index::RankId,
     units::{print_bytes, print_time},
 };
-use netloom::values::RankRange;
-use netloom::{Error, ErrorKind};
+use netloom::{
+    Error, ErrorKind,
+    conversion::{damaged, read},
+    values::RankRange,
+};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
@@ -30,7 +33,7 @@ pub(super) fn print(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let content = read(input)?.1;
+    let content = read(&input.file, scale(input))?.1;
     let ranks = content.ranks();
     if let Some(range) = chosen.iter().find(|r| r.last >= ranks) {
         let message = format!("there is no rank {}: the {ranks} ranks count from 0", range.last);
