@@ -21,6 +21,7 @@ mod portals;
 mod portals_models;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod record;
 mod resume;
 mod robust;
 mod runs;

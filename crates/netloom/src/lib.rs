@@ -45,6 +45,7 @@ pub mod parts;
 pub mod prepare;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod programs;
+pub mod record;
 pub mod reference;
 pub mod registry;
 pub mod routing;

@@ -302,7 +302,8 @@ impl Lines<'_, '_> {
     }
 
     fn compute(&mut self, time: Ps) {
-        let flops = time as f64 / S as f64 * self.writer.speed;
+        // Multiplied first: whole nanoseconds stay whole numbers.
+        let flops = time as f64 * self.writer.speed / S as f64;
         self.writer.losses.rounded += u64::from(picoseconds(flops / self.writer.speed) != time);
         self.line(format_args!("compute {flops}"));
     }
