@@ -24,7 +24,7 @@ all {
     allreduce 4 KiB comm h
     alltoallv sends [8 B x 8] receives [8 B x 8]
   }
-  gatherv counts [1 KiB x 8] root 3
+  gather 1 KiB root 3
   free_comm h
 }
 ";

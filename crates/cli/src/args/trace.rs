@@ -4,7 +4,10 @@ use super::shared::Format;
 use clap::{Args, Subcommand};
 use netloom::values::{RankRange, speed, unit_of_time};
 use std::path::PathBuf;
-use workload::program::file::{Format as ProgramFormat, LIBRARY};
+use workload::program::{
+    file::{Format as ProgramFormat, LIBRARY},
+    traces::Scale,
+};
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
@@ -86,6 +89,14 @@ pub struct TraceInput {
     /// Floating-point operations that a rank does in a second, for traces that count them
     #[arg(long, value_name = "NUMBER", default_value = "1e9", value_parser = speed)]
     pub speed: f64,
+}
+
+impl TraceInput {
+    /// What the file's numbers of computations stand for.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        Scale { unit: self.unit, speed: self.speed }
+    }
 }
 
 fn program_format(text: &str) -> Result<ProgramFormat, String> {

@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
     MPI_Comm_dup(half, &copy);
     MPI_Bcast(out, 1000, MPI_DOUBLE, 1, copy);
-    MPI_Sendrecv(out, 5, MPI_INT, 1 - rank / 2, 6, in, 5, MPI_INT, 1 - rank / 2, 6, half, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 5, MPI_INT, rank / 2, 6, in, 5, MPI_INT, rank / 2, 6, half, MPI_STATUS_IGNORE);
     MPI_Comm_dup(MPI_COMM_SELF, &self);
     MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_DOUBLE, MPI_SUM, self);
     int dims[2] = {size / 2, 2}, periods[2] = {1, 0}, counts[64], zeros[64] = {0};

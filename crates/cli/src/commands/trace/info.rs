@@ -1,6 +1,5 @@
 //! `netloom trace info FILE`
 
-use super::scale;
 use crate::{
     args::{Format, TraceInput},
     console::Console,
@@ -27,7 +26,7 @@ pub(super) fn info(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let (kind, content) = read(&input.file, scale(input))?;
+    let (kind, content) = read(&input.file, input.scale())?;
     let census = Census::of(&content).map_err(damaged)?;
     let name = input.file.display().to_string();
     let expanded = expand.map(|library| expanded(input, &content, library)).transpose()?;

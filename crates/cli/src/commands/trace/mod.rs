@@ -4,12 +4,11 @@ mod info;
 mod print;
 
 use crate::{
-    args::{ConvertArgs, TraceArgs, TraceCommand, TraceInput},
+    args::{ConvertArgs, TraceArgs, TraceCommand},
     console::Console,
     exit::{Exit, Outcome},
 };
 use netloom::conversion::{Conversion, convert};
-use workload::program::traces::Scale;
 
 /// Runs one of the subcommands.
 ///
@@ -28,14 +27,10 @@ pub fn trace(args: &TraceArgs, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-fn scale(input: &TraceInput) -> Scale {
-    Scale { unit: input.unit, speed: input.speed }
-}
-
 fn converted(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
     let converted = convert(&Conversion {
         file: &args.input.file,
-        scale: scale(&args.input),
+        scale: args.input.scale(),
         out: &args.out,
         to: args.to,
         library: &args.library,

@@ -1,6 +1,5 @@
 //! `netloom trace print FILE`
 
-use super::scale;
 use crate::{
     args::{Format, TraceInput},
     console::Console,
@@ -33,7 +32,7 @@ pub(super) fn print(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let content = read(&input.file, scale(input))?.1;
+    let content = read(&input.file, input.scale())?.1;
     let ranks = content.ranks();
     if let Some(range) = chosen.iter().find(|r| r.last >= ranks) {
         let message = format!("there is no rank {}: the {ranks} ranks count from 0", range.last);
