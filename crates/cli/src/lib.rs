@@ -62,6 +62,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
         Command::Portals { command } => commands::portals::portals(command, console),
         Command::Trace(args) => commands::trace::trace(args, console),
+        Command::Record(args) => commands::record::run(args, console),
         Command::Resilient(args) => commands::resilient::resilient(args, console),
         Command::Compare(args) => commands::compare::run(args, console),
         Command::Flow { command: FlowCommand::Scenarios(args) } => commands::flow::scenarios(args, console),

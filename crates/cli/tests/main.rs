@@ -21,10 +21,12 @@ mod portals;
 mod portals_models;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod record;
 mod resume;
 mod robust;
 mod runs;
 mod sweep;
 mod trace;
 mod trace_formats;
+mod trace_written;
 mod verdicts;

@@ -87,8 +87,10 @@ fn results_without_a_place_are_kept() {
     fs::create_dir(&temporary).unwrap();
     fs::create_dir(&folder).unwrap();
     let out = folder.join("run");
-    let child = run(&out, "300 us").env("TMPDIR", &temporary).spawn().unwrap();
+    let child = run(&out, "3 ms").env("TMPDIR", &temporary).spawn().unwrap();
     until("the claim", || folder.join(".run.lock").exists());
+    // It has found out that it may write, and simulates for some seconds.
+    sleep(Duration::from_secs(1));
     fs::remove_dir_all(&folder).unwrap();
     fs::write(&folder, "in the way").unwrap();
     let ended = child.wait_with_output().unwrap();

@@ -16,7 +16,7 @@ fn json(arguments: &[&str]) -> Json {
 }
 
 /// Unpacks an archive of the data, if it is there.
-fn unpacked(packed: &str) -> Option<tempfile::TempDir> {
+pub fn unpacked(packed: &str) -> Option<tempfile::TempDir> {
     let data = std::env::var_os("NETLOOM_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
     let file = data.join("traces").join(packed);
@@ -52,7 +52,7 @@ fn replays(folder: &Path, file: &str, more: &str) -> Json {
 }
 
 /// Runs a trace on every model.
-fn runs(folder: &Path, path: &str, more: &str) -> Vec<Json> {
+pub fn runs(folder: &Path, path: &str, more: &str) -> Vec<Json> {
     let run = |model: &&str| {
         let experiment = format!(
             "[experiment]\nname = \"trace\"\nseed = 1\nuntil = \"workload-done\"\n\

@@ -11,16 +11,16 @@ const TRY: u64 = 1 << 10;
 /// Events between two decisions.
 const STRETCH: u64 = 1 << 18;
 /// Share of the time that trying may take, inverse.
-const SPARING: f64 = 20.0;
+const SPARING: u64 = 20;
 
 /// What the two ways cost so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
-    /// Seconds per event: in one thread, in all.
-    cost: [Option<f64>; 2],
+    /// Nanoseconds for 1,024 events: in one thread, in all. 0: not known yet.
+    cost: [u64; 2],
     tries: u32,
     /// Events until the slower way is tried again.
-    wait: f64,
+    wait: u64,
     /// Events that were handled each way.
     handled: [u64; 2],
 }
@@ -30,7 +30,7 @@ impl Pace {
     pub fn next(&self) -> (bool, u64) {
         match self.tries {
             0..4 => (self.tries.is_multiple_of(2), TRY << (2 * (self.tries / 2))),
-            _ if self.wait <= 0.0 => (!self.together(), TRY << 2),
+            _ if self.wait == 0 => (!self.together(), TRY << 2),
             _ => (self.together(), STRETCH),
         }
     }
@@ -38,31 +38,23 @@ impl Pace {
     /// What they took.
     pub fn took(&mut self, together: bool, events: u64, time: Duration) {
         self.handled[usize::from(together)] += events;
-        self.wait -= events as f64;
-        if events == 0 {
-            return;
-        }
+        self.wait = self.wait.saturating_sub(events);
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let Some(now) = nanoseconds.saturating_mul(1 << 10).checked_div(events) else { return };
         let tried = self.tries < 4 || together != self.together();
         let cost = &mut self.cost[usize::from(together)];
-        let now = time.as_secs_f64() / events as f64;
         // A try replaces what was known; what is in use is smoothed, since processors have bad moments.
-        *cost = Some(match *cost {
-            Some(before) if !tried => before * 0.75 + now * 0.25,
-            _ => now,
-        });
+        *cost = if tried || *cost == 0 { now } else { *cost / 4 * 3 + now / 4 }.max(1);
         self.tries = self.tries.saturating_add(u32::from(self.tries < 4));
-        if let (true, [Some(alone), Some(all)]) = (tried && self.tries >= 4, self.cost) {
-            let ratio = alone.max(all) / alone.min(all).max(f64::MIN_POSITIVE);
-            self.wait = SPARING * (TRY << 2) as f64 * ratio;
+        if tried && self.tries >= 4 {
+            let (less, more) = (self.cost[0].min(self.cost[1]), self.cost[0].max(self.cost[1]));
+            self.wait = SPARING * (TRY << 2) * (more / less.max(1)).clamp(1, 1 << 20);
         }
     }
 
     /// True if all threads are the faster way, as far as is known.
     fn together(&self) -> bool {
-        match self.cost {
-            [Some(alone), Some(all)] => all <= alone,
-            _ => true,
-        }
+        self.cost[0] == 0 || self.cost[1] <= self.cost[0]
     }
 
     /// True if most events were handled in one thread.

@@ -14,6 +14,7 @@ pub mod checkpoint;
 pub mod cluster;
 pub mod compare;
 pub mod compare_models;
+pub mod conversion;
 pub mod counting;
 pub mod deadlocks;
 pub mod error;
@@ -44,6 +45,7 @@ pub mod parts;
 pub mod prepare;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod programs;
+pub mod record;
 pub mod reference;
 pub mod registry;
 pub mod routing;

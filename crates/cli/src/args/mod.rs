@@ -1,6 +1,7 @@
 //! The command line as typed. Nothing here touches the machine.
 
 pub mod cluster;
+mod record;
 pub mod resilient;
 pub mod series;
 pub mod shared;
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
+pub use record::{RecordArgs, RecordCommand};
 use resilient::ResilientArgs;
 use series::{InitArgs, PlotArgs, ReportArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
@@ -119,6 +121,8 @@ pub enum Command {
     },
     /// Look into a file of rank programs (GOAL, MPI calls, OTF2) or convert it
     Trace(TraceArgs),
+    /// Record what a real MPI program calls, unmodified, as a program of ranks
+    Record(RecordArgs),
     /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
     Congestion(CongestionArgs),
 }

@@ -4,7 +4,10 @@ use super::shared::Format;
 use clap::{Args, Subcommand};
 use netloom::values::{RankRange, speed, unit_of_time};
 use std::path::PathBuf;
-use workload::program::file::{Format as ProgramFormat, LIBRARY};
+use workload::program::{
+    file::{Format as ProgramFormat, LIBRARY},
+    traces::Scale,
+};
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
@@ -60,13 +63,16 @@ pub struct ConvertArgs {
     /// File to write; text whose name ends with .gz is packed
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
+    /// Format to write: goal, goal-binary, ranks, simgrid-ti; left out: by the name (.goal, .bin, .ranks)
     #[arg(long, value_name = "FORMAT", value_parser = program_format)]
     pub to: Option<ProgramFormat>,
-    /// From MPI calls to GOAL: whose algorithms the collectives follow: simple, openmpi, mpich
+    /// Where the format has no collectives: whose algorithms they follow: simple, openmpi, mpich
     #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
     pub library: String,
-    /// Replace the file if it exists
+    /// Of SimGrid's traces: a file for each rank, which the one that is named lists
+    #[arg(long)]
+    pub per_rank: bool,
+    /// Replace files that exist
     #[arg(long)]
     pub force: bool,
 }
@@ -83,6 +89,14 @@ pub struct TraceInput {
     /// Floating-point operations that a rank does in a second, for traces that count them
     #[arg(long, value_name = "NUMBER", default_value = "1e9", value_parser = speed)]
     pub speed: f64,
+}
+
+impl TraceInput {
+    /// What the file's numbers of computations stand for.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        Scale { unit: self.unit, speed: self.speed }
+    }
 }
 
 fn program_format(text: &str) -> Result<ProgramFormat, String> {

@@ -19,6 +19,7 @@ pub mod opensm;
 pub mod plot;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod portals;
+pub mod record;
 pub mod report;
 pub mod resilient;
 pub mod resume;

@@ -1,22 +1,20 @@
 //! `netloom trace info FILE`
 
-use super::{
-    convert::unknown_library,
-    file::{damaged, read},
-};
 use crate::{
     args::{Format, TraceInput},
     console::Console,
     exit::{Exit, Outcome},
 };
 use base::{time, units::print_bytes};
-use netloom::{Error, ErrorKind};
+use netloom::{
+    Error, ErrorKind,
+    conversion::{damaged, library, read},
+};
 use otf2::Archive;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use workload::program::{
     census::{Census, Matching},
-    collective::Chooser,
     file::{self, Content},
     input::Input,
     lower::Options,
@@ -28,7 +26,7 @@ pub(super) fn info(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let (kind, content) = read(input)?;
+    let (kind, content) = read(&input.file, input.scale())?;
     let census = Census::of(&content).map_err(damaged)?;
     let name = input.file.display().to_string();
     let expanded = expand.map(|library| expanded(input, &content, library)).transpose()?;
@@ -59,16 +57,15 @@ struct Expanded {
     census: Census,
 }
 
-fn expanded(input: &TraceInput, content: &Content, library: &str) -> Result<Expanded, Error> {
+fn expanded(input: &TraceInput, content: &Content, name: &str) -> Result<Expanded, Error> {
     if let Content::Program(_) = content {
         let message = "this file holds operations, not MPI calls: there is nothing to expand";
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave `--expand` out"));
     }
-    let chooser = Chooser::read(library, []).map_err(unknown_library)?;
-    let options = Options { chooser, reduce_ps_per_byte: 0 };
+    let options = Options { chooser: library(name)?, reduce_ps_per_byte: 0 };
     let program = content.clone().program(&Input::file(&input.file), options).map_err(Error::input)?;
     let census = Census::of(&Content::Program(program)).map_err(damaged)?;
-    Ok(Expanded { library: library.to_owned(), census })
+    Ok(Expanded { library: name.to_owned(), census })
 }
 
 impl Expanded {

@@ -1,15 +1,14 @@
 //! `netloom trace`: looks into files of rank programs and converts them.
 
-mod convert;
-mod file;
 mod info;
 mod print;
 
 use crate::{
-    args::{TraceArgs, TraceCommand},
+    args::{ConvertArgs, TraceArgs, TraceCommand},
     console::Console,
-    exit::Outcome,
+    exit::{Exit, Outcome},
 };
+use netloom::conversion::{Conversion, convert};
 
 /// Runs one of the subcommands.
 ///
@@ -24,6 +23,24 @@ pub fn trace(args: &TraceArgs, console: &mut Console<'_>) -> Outcome {
             let window = *from..from.saturating_add(*count);
             print::print(input, ranks, &window, *format, console)
         }
-        TraceCommand::Convert(args) => convert::convert(args, console),
+        TraceCommand::Convert(args) => converted(args, console),
     }
+}
+
+fn converted(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
+    let converted = convert(&Conversion {
+        file: &args.input.file,
+        scale: args.input.scale(),
+        out: &args.out,
+        to: args.to,
+        library: &args.library,
+        per_rank: args.per_rank,
+        force: args.force,
+    })?;
+    for line in &converted.notes {
+        console.remark(&format!("note: {line}"));
+    }
+    let name = converted.format.name();
+    console.print(&format!("{}: {} ranks, {name}\n", args.out.display(), converted.ranks))?;
+    Ok(Exit::Done)
 }

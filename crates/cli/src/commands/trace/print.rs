@@ -1,6 +1,5 @@
 //! `netloom trace print FILE`
 
-use super::file::{damaged, read};
 use crate::{
     args::{Format, TraceInput},
     console::Console,
@@ -10,8 +9,11 @@ use base::{
     index::RankId,
     units::{print_bytes, print_time},
 };
-use netloom::values::RankRange;
-use netloom::{Error, ErrorKind};
+use netloom::{
+    Error, ErrorKind,
+    conversion::{damaged, read},
+    values::RankRange,
+};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
@@ -30,7 +32,7 @@ pub(super) fn print(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let content = read(input)?.1;
+    let content = read(&input.file, input.scale())?.1;
     let ranks = content.ranks();
     if let Some(range) = chosen.iter().find(|r| r.last >= ranks) {
         let message = format!("there is no rank {}: the {ranks} ranks count from 0", range.last);

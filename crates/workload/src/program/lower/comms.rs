@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Communicators of a job and where each rank gets them.
 #[derive(Debug)]
-pub(super) struct Communicators {
+pub(in crate::program) struct Communicators {
     /// Ranks of the job in each, `None` for those of the world in its order.
     members: Vec<Option<Arc<[RankId]>>>,
     /// By rank and call that makes one: number and own rank in it, unless the rank is not in it.
@@ -21,12 +21,12 @@ pub(super) struct Communicators {
 
 impl Communicators {
     /// What a rank's n-th call got; the outer `None` if the calls were not read.
-    pub(super) fn made(&self, rank: RankId, n: usize) -> Option<Option<(u32, CommRank)>> {
+    pub(in crate::program) fn made(&self, rank: RankId, n: usize) -> Option<Option<(u32, CommRank)>> {
         self.made.get(rank)?.get(n).copied()
     }
 
     /// Ranks of the job, `None` if they have the same numbers.
-    pub(super) fn members(&self, id: u32) -> Option<Arc<[RankId]>> {
+    pub(in crate::program) fn members(&self, id: u32) -> Option<Arc<[RankId]>> {
         self.members[id as usize].clone()
     }
 }
@@ -35,7 +35,7 @@ impl Communicators {
 ///
 /// # Errors
 /// If the source is damaged, or ranks do not agree.
-pub(super) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
+pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
     let mut comms = Communicators { members: vec![None], made: Column::default() };
     if !script.makes_communicators() {
         return Ok(comms);

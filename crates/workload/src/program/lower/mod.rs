@@ -28,7 +28,7 @@
 
 mod agreement;
 mod chain;
-mod comms;
+pub(in crate::program) mod comms;
 mod cursor;
 pub mod graph;
 mod handles;

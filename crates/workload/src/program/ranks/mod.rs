@@ -18,6 +18,8 @@
 //! }
 //! ```
 //!
+//! `missing N NAME` outside of blocks says what a recorder could not write.
+//!
 //! `docs/rank-programs.md` is the description for users. What is read becomes a [`Script`]: blocks and loops stay as they are
 //! written, so a file with a million repetitions takes no more memory than one with two. [`write()`] writes any script.
 //!
@@ -40,7 +42,7 @@ pub use write::{WriteError, call, write};
 
 #[cfg(doc)]
 use super::Damage;
-use super::mpi::{Calls, Script};
+use super::mpi::{Calls, Dropped, Script};
 use base::index::RankId;
 use file::File;
 use std::sync::Arc;
@@ -68,6 +70,11 @@ impl Script for Ranks {
 
     fn chained(&self) -> bool {
         self.0.chained
+    }
+
+    fn dropped(&self) -> Vec<Dropped> {
+        let text = |(name, n): &(String, u64)| format!("{n} calls of {name} were not recorded");
+        self.0.missing.iter().map(|missing| Dropped { text: text(missing), messages: true }).collect()
     }
 }
 

@@ -95,6 +95,7 @@ struct Parser {
     mistakes: Mistakes,
     blocks: Vec<(Selector, Vec<Statement>)>,
     open: Vec<Frame>,
+    missing: Vec<(String, u64)>,
     phrases: Phrases,
 }
 
@@ -141,6 +142,13 @@ impl Parser {
         match tokens.peek().1 {
             "ranks" => self.number_of_ranks(tokens)?,
             "all" | "rank" => return self.block(tokens),
+            "missing" if self.open.is_empty() => {
+                tokens.skip();
+                let count = integer(tokens, "a number of calls")?;
+                let name = tokens.peek().1.to_owned();
+                tokens.word("the name of a call")?;
+                self.missing.push((name, count));
+            }
             _ if self.open.is_empty() => {
                 let word = tokens.peek().1;
                 let mut mistake = tokens.mistake(format!("`{word}` stands outside of any block"));
@@ -301,6 +309,7 @@ impl Parser {
             chosen,
             requests: names(self.phrases.requests),
             comms: names(self.phrases.comms),
+            missing: self.missing,
             makes_communicators: self.phrases.makes_communicators,
             chained: !self.phrases.loose,
         }

@@ -31,6 +31,21 @@ fn message(peer: u32, tag: u32, bytes: u64) -> Envelope {
 }
 
 #[test]
+fn calls_that_were_not_recorded_are_reported() {
+    let script = parse("ranks 2\nmissing 3 MPI_Put\nmissing 1 MPI_Win_fence\nall { barrier }\n").unwrap();
+    let dropped: Vec<String> = script.dropped().into_iter().map(|d| d.text).collect();
+    assert_eq!(
+        dropped,
+        ["3 calls of MPI_Put were not recorded", "1 calls of MPI_Win_fence were not recorded"]
+    );
+    for (text, part) in [("missing MPI_Put", "a number of calls"), ("missing 3", "the name of a call")] {
+        let message = &parse(&format!("ranks 2\n{text}\n")).unwrap_err()[0].message;
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(parse("ranks 2\nall {\nmissing 3 MPI_Put\n}\n").is_err());
+}
+
+#[test]
 fn blocks_loops_and_numbers() {
     let text = "ranks 8 # eight\n\nall {\n repeat 2 as i {\n  isend 1 KiB to (rank + 1) % size tag i ^ 5\n  \
         irecv (rank+1) B from (rank-1)%size tag any as left\n  waitall\n }\n}\n\

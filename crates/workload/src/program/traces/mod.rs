@@ -18,4 +18,5 @@ pub(super) mod ti;
 mod words;
 
 pub(super) use files::{Listed, listed};
+pub use ti::Writer as TiWriter;
 pub use words::Scale;

@@ -32,6 +32,9 @@ use std::{
 
 mod ahead;
 mod arguments;
+mod write;
+
+pub use write::Writer;
 
 /// Every action, in small letters: older traces write some with capitals.
 const ACTIONS: [&str; 29] = [
@@ -493,5 +496,7 @@ impl Maker {
     }
 }
 
+#[cfg(test)]
+mod round_trips;
 #[cfg(test)]
 mod tests;

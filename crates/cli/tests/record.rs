@@ -1,0 +1,144 @@
+//! `netloom record`: a real MPI program, recorded and replayed. Without `mpicc` and `mpirun` this is skipped, and says so.
+
+use crate::{common::netloom, trace_formats::runs};
+use serde_json::Value as Json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// True if MPI's compiler and launcher are here.
+fn has_mpi() -> bool {
+    let runs = |program: &str| {
+        Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success())
+    };
+    let missing: Vec<&str> = ["mpicc", "mpirun"].into_iter().filter(|program| !runs(program)).collect();
+    if !missing.is_empty() {
+        eprintln!("SKIPPED: {} missing: nothing is recorded", missing.join(" and "));
+    }
+    missing.is_empty()
+}
+
+fn compiled(folder: &Path) -> String {
+    let program = folder.join("recorded");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces/recorded.c");
+    let status = Command::new("mpicc").args(["-O1", "-o"]).arg(&program).arg(source).status();
+    assert!(status.expect("mpicc runs").success());
+    program.display().to_string()
+}
+
+/// The start of a job of four ranks, also for root and on few processors.
+const START: [&str; 7] = [
+    "env",
+    "OMPI_ALLOW_RUN_AS_ROOT=1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+    "OMPI_MCA_rmaps_base_oversubscribe=1",
+    "mpirun",
+    "-n",
+    "4",
+];
+
+fn json(arguments: &[&str]) -> Json {
+    let run = netloom(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.err);
+    serde_json::from_str(&run.out).expect("one JSON value")
+}
+
+struct Built {
+    folder: tempfile::TempDir,
+    program: String,
+    library: String,
+}
+
+fn built() -> Option<Built> {
+    if !has_mpi() {
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let to = folder.path().join("library").display().to_string();
+    let run = netloom(&["record", "build", &to]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let library = run.out.trim().to_owned();
+    assert!(library.ends_with("libnetloom-record.so") && PathBuf::from(&library).is_file());
+    Some(Built { program: compiled(folder.path()), library, folder })
+}
+
+impl Built {
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn record(&self, out: &str, more: &[&str]) -> crate::common::Run {
+        let asked = ["record", "--out", out, "--library", &self.library, "--"];
+        netloom(&[&asked[..], &START, &[self.program.as_str()], more].concat())
+    }
+}
+
+#[test]
+fn a_recorded_program_replays_with_all_its_messages() {
+    let Some(built) = built() else { return };
+    let file = built.path("app.ranks");
+    let run = built.record(&file, &[]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.starts_with(&format!("{file}: 4 ranks, ")), "{}", run.out);
+    assert!(!Path::new(&built.path("app.ranks.record")).exists());
+
+    let info = json(&["trace", "info", &file, "--expand", "openmpi"]);
+    assert_eq!((&info["format"], &info["ranks"]), (&"ranks".into(), &4.into()));
+    assert_eq!(info["not_used"], Json::Array(Vec::new()));
+    // A ring, 20 messages to the right, three starts, an exchange, twelve to neighbours of the grid, one that is probed.
+    assert_eq!(info["messages"]["count"], 4 + 4 * 20 + 4 * 3 + 4 + 12 + 1);
+    // Three of the ranks slept for a millisecond.
+    assert!(info["compute_ps"]["max"].as_u64().expect("a time") > 1_000_000_000, "{info}");
+    for summary in runs(built.folder.path(), &file, "") {
+        assert_eq!(summary["verdict"]["state"], "ok", "{summary}");
+        let counts = &summary["messages"];
+        assert_eq!(counts["injected"], counts["delivered"]);
+        assert_eq!(counts["delivered"], info["expanded"]["messages"]["count"]);
+    }
+}
+
+/// One-sided communication has no words in the format: it is counted, and a run says that it is a part.
+#[test]
+fn what_cannot_be_recorded_is_reported() {
+    let Some(built) = built() else { return };
+    let file = built.path("app.ranks.gz");
+    let run = built.record(&file, &["with", "window"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.err.contains("note: 4 calls of MPI_Put are not in it"), "{}", run.err);
+    assert!(fs::read(&file).expect("it is there").starts_with(&[0x1f, 0x8b]));
+    let info = json(&["trace", "info", &file]);
+    assert!(info["not_used"].to_string().contains("4 calls of MPI_Put were not recorded"), "{info}");
+    for summary in runs(built.folder.path(), &file, "") {
+        assert_eq!(summary["verdict"]["state"], "incomplete", "{summary}");
+        assert!(summary["verdict"].to_string().contains("input-dropped"), "{summary}");
+    }
+}
+
+#[test]
+fn a_recording_that_fails_leaves_nothing() {
+    let Some(built) = built() else { return };
+    let file = built.path("none.ranks");
+    let with =
+        |more: &[&str]| netloom(&[&["record", "--out", &file, "--library", &built.library], more].concat());
+    for (run, status, reported) in [
+        (with(&["--", "true"]), 12, "no rank was recorded"),
+        (with(&["--", "false"]), 12, "`false` failed"),
+        (with(&["--", "no-such-program"]), 4, "cannot run `no-such-program`"),
+        (with(&[]), 2, "required"),
+        (netloom(&["record", "--", "true"]), 2, "--out"),
+        (
+            netloom(&["record", "--out", &file, "--library", "none", "--", "true"]),
+            4,
+            "there is no library `none`",
+        ),
+    ] {
+        assert_eq!((run.status, run.out.as_str()), (status, ""), "{}", run.err);
+        assert!(run.err.contains(reported), "{}", run.err);
+        assert!(!Path::new(&file).exists() && !Path::new(&built.path("none.ranks.record")).exists());
+    }
+    fs::write(&file, "mine").expect("it can be written");
+    assert_eq!(with(&["--", "true"]).status, 7);
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "mine");
+}

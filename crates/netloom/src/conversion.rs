@@ -1,0 +1,259 @@
+//! Files of rank programs, read and written in another format.
+
+use crate::{
+    error::{Error, ErrorKind},
+    part_file::PartFile,
+};
+use base::{index::RankId, param::Problem, time::Ps};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+use workload::program::{
+    Damage,
+    collective::Chooser,
+    file::{Content, Format},
+    goal,
+    input::Input,
+    lower::Options,
+    mpi::Script,
+    ranks,
+    traces::{Scale, TiWriter},
+};
+
+/// What is to be converted, and how.
+#[derive(Clone, Debug)]
+pub struct Conversion<'a> {
+    /// File of rank programs.
+    pub file: &'a Path,
+    /// What numbers of its computations stand for, and those of the result.
+    pub scale: Scale,
+    /// File to write; text whose name ends with .gz is packed.
+    pub out: &'a Path,
+    /// Format to write; left out, the name says it.
+    pub to: Option<Format>,
+    /// Whose algorithms collectives follow where the format has no collectives.
+    pub library: &'a str,
+    /// A file for each rank beside the one that is named, which lists them.
+    pub per_rank: bool,
+    /// Files that exist may be replaced.
+    pub force: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// Ranks of the program.
+    pub ranks: u32,
+    /// Format of the result.
+    pub format: Format,
+    /// What the result does not say as the file did, and what of the file was not used.
+    pub notes: Vec<String>,
+}
+
+/// Reads a file: its format, and what it holds.
+///
+/// # Errors
+/// If it cannot be read, or has mistakes.
+pub fn read(file: &Path, scale: Scale) -> Result<(Format, Content), Error> {
+    Content::read(&Input::file(file), scale).map_err(Error::input)
+}
+
+/// A file that turned out to be damaged while it was used.
+#[must_use]
+pub fn damaged(Damage(message): Damage) -> Error {
+    Error::new(ErrorKind::Input, message)
+}
+
+/// The algorithms of a library by its name.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn library(name: &str) -> Result<Chooser, Error> {
+    Chooser::read(name, []).map_err(|problems| {
+        let unknown = || Problem::new("library", "unknown library");
+        let first = problems.into_iter().next().unwrap_or_else(unknown);
+        let failure = Error::new(ErrorKind::Usage, first.message);
+        match first.help {
+            Some(help) => failure.with_help(help),
+            None => failure,
+        }
+    })
+}
+
+/// Converts a file.
+///
+/// # Errors
+/// If it cannot be read or has mistakes, the format cannot hold it, or the result not be written.
+pub fn convert(asked: &Conversion<'_>) -> Result<Converted, Error> {
+    let name = asked.out.display().to_string();
+    let packed = name.ends_with(".gz");
+    let format = match asked.to {
+        Some(format) => format,
+        None => by_name(name.strip_suffix(".gz").unwrap_or(&name))?,
+    };
+    fits(format, packed, asked.per_rank)?;
+    let part_file = PartFile::new(asked.out, asked.force)?;
+    let content = read(asked.file, asked.scale)?.1;
+    let mut notes = write(&content, format, asked, part_file.part(), packed)?;
+    part_file.keep().map_err(|e| unwritable(asked.out, &e))?;
+    notes.extend(content.dropped().into_iter().map(|dropped| format!("not in it: {dropped}")));
+    Ok(Converted { ranks: content.ranks(), format, notes })
+}
+
+/// Refuses formats that are not written, or not so.
+fn fits(format: Format, packed: bool, per_rank: bool) -> Result<(), Error> {
+    let refused = |message: String, help| Err(Error::new(ErrorKind::Usage, message).with_help(help));
+    if format == Format::Otf2 {
+        let help = "`netloom run --out DIR` with `output.operations = true` writes one";
+        return refused("an OTF2 archive needs the times of a run".to_owned(), help);
+    }
+    if !matches!(format, Format::Goal | Format::GoalBinary | Format::Ranks | Format::Ti) {
+        let message = format!("{} is read but not written", format.name());
+        return refused(message, "write goal, goal-binary, ranks or simgrid-ti");
+    }
+    if packed && format == Format::GoalBinary {
+        let message = "a GOAL binary is not packed, since its readers map it into memory";
+        return refused(message.to_owned(), "leave `.gz` out");
+    }
+    if per_rank && (packed || format != Format::Ti) {
+        let message = "files for each rank are those of SimGrid's traces (simgrid-ti), not packed";
+        return refused(message.to_owned(), "leave `--per-rank` out");
+    }
+    Ok(())
+}
+
+fn by_name(name: &str) -> Result<Format, Error> {
+    match Path::new(name).extension().and_then(|e| e.to_str()) {
+        Some("goal") => Ok(Format::Goal),
+        Some("bin") => Ok(Format::GoalBinary),
+        Some("ranks") => Ok(Format::Ranks),
+        Some("otf2") => Ok(Format::Otf2),
+        _ => {
+            let message = format!("the name `{name}` does not tell the format");
+            let help =
+                "end it with .goal, .bin or .ranks, or add --to goal, goal-binary, ranks or simgrid-ti";
+            Err(Error::new(ErrorKind::Usage, message).with_help(help))
+        }
+    }
+}
+
+fn write(
+    content: &Content,
+    to: Format,
+    asked: &Conversion<'_>,
+    path: &Path,
+    packed: bool,
+) -> Result<Vec<String>, Error> {
+    let program = match (content, to) {
+        (Content::Script(script), Format::Ranks) => {
+            return written(path, packed, |out| {
+                ranks::write(&**script, out).map(|()| Vec::new()).map_err(|e| of_calls(e, path))
+            });
+        }
+        (Content::Script(script), Format::Ti) => return time_independent(&**script, asked, path, packed),
+        (Content::Program(_) | Content::Graph(_), Format::Ranks | Format::Ti) => {
+            let message = "a graph of operations cannot be written as MPI calls";
+            let help = "its dependencies may be ones that no order of calls has";
+            return Err(Error::new(ErrorKind::Usage, message).with_help(help));
+        }
+        _ => {
+            let options = Options { chooser: library(asked.library)?, reduce_ps_per_byte: 0 };
+            content.clone().program(&Input::file(asked.file), options).map_err(Error::input)?
+        }
+    };
+    graph(&*program, to, asked.scale.unit, path, packed)
+}
+
+/// Writes GOAL, text or binary.
+fn graph(
+    program: &dyn workload::program::Program,
+    to: Format,
+    unit: Ps,
+    path: &Path,
+    packed: bool,
+) -> Result<Vec<String>, Error> {
+    let reported = |e| match e {
+        goal::WriteError::Io(e) => unwritable(path, &e),
+        goal::WriteError::Damage(damage) => damaged(damage),
+        goal::WriteError::Unfit(message) => Error::new(ErrorKind::Output, message),
+    };
+    if to == Format::Goal {
+        return written(path, packed, |out| {
+            goal::write_text(program, unit, out).map(|losses| losses.lines()).map_err(reported)
+        });
+    }
+    let mut out = BufWriter::new(File::create(path).map_err(|e| unwritable(path, &e))?);
+    let losses = goal::write_binary(program, unit, &mut out).map_err(reported)?;
+    out.flush().map_err(|e| unwritable(path, &e))?;
+    Ok(losses.lines())
+}
+
+/// Writes a trace of SimGrid: one file, or a list and a file for each rank. Names in a list are seen from its folder.
+fn time_independent(
+    script: &dyn Script,
+    asked: &Conversion<'_>,
+    path: &Path,
+    packed: bool,
+) -> Result<Vec<String>, Error> {
+    let mut writer = TiWriter::new(script, asked.scale.speed, library(asked.library)?).map_err(damaged)?;
+    let ranks = RankId::first(script.ranks());
+    if !asked.per_rank {
+        return written(path, packed, |out| {
+            let mut ranks = ranks;
+            ranks.try_for_each(|rank| writer.rank(rank, out)).map_err(|e| of_calls(e, path))?;
+            Ok(writer.losses())
+        });
+    }
+    let mut list = String::new();
+    for rank in ranks {
+        let to = of_rank(asked.out, rank);
+        let part_file = PartFile::new(&to, asked.force)?;
+        written(part_file.part(), false, |out| writer.rank(rank, out).map_err(|e| of_calls(e, &to)))?;
+        part_file.keep().map_err(|e| unwritable(&to, &e))?;
+        list += &to.file_name().unwrap_or_default().to_string_lossy();
+        list.push('\n');
+    }
+    std::fs::write(path, list).map_err(|e| unwritable(path, &e))?;
+    Ok(writer.losses())
+}
+
+/// `lu.txt` lists `lu-0.txt`, `lu-1.txt` and so on.
+fn of_rank(list: &Path, rank: RankId) -> PathBuf {
+    let stem = list.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = list.extension().map_or("txt".into(), |e| e.to_string_lossy());
+    list.with_file_name(format!("{stem}-{rank}.{extension}"))
+}
+
+/// Lets `write` write a file, packed by gzip or not.
+pub(crate) fn written<T>(
+    path: &Path,
+    packed: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let fails = |e: io::Error| unwritable(path, &e);
+    let mut out = BufWriter::new(File::create(path).map_err(fails)?);
+    let result = if packed {
+        let mut packer = BufWriter::new(GzEncoder::new(&mut out, Compression::default()));
+        let result = write(&mut packer)?;
+        packer.into_inner().map_err(|e| fails(e.into_error()))?.finish().map_err(fails)?;
+        result
+    } else {
+        write(&mut out)?
+    };
+    out.flush().map_err(fails)?;
+    Ok(result)
+}
+
+fn of_calls(error: ranks::WriteError, path: &Path) -> Error {
+    match error {
+        ranks::WriteError::Io(e) => unwritable(path, &e),
+        ranks::WriteError::Damage(damage) => damaged(damage),
+    }
+}
+
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
+}
