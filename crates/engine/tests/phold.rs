@@ -193,19 +193,10 @@ fn one_answer_for_every_number_of_threads() {
         assert_eq!(summary(&executor), one, "{partitions} partitions, {threads} threads");
         assert_eq!(executor.threads(), threads.min(partitions));
         assert!(executor.windows() > 100 || threads > partitions, "{} windows", executor.windows());
-    }
-}
-
-/// Whichever does the work, one thread or all, and however often that changes.
-#[test]
-fn one_answer_when_one_thread_may_do_the_work() {
-    let one = run(1, false, OPTIONS, 100_000);
-    for (partitions, count) in [(2, 2), (7, 3), (64, 4)] {
-        let threads = Threads { count, spare: true, ..Threads::ONE };
-        let mut executor = Executor::with_threads(Phold::all(partitions, false), OPTIONS, threads);
-        assert_eq!(executor.run_until(100_000, u64::MAX), Stop::End);
-        assert_eq!(summary(&executor), one, "{partitions} partitions, {count} threads");
-        assert!([1, count].contains(&executor.threads_used()));
+        // The same where one thread may do the work, whichever does.
+        let spared = Threads { count: threads, spare: true, ..Threads::ONE };
+        let mut spared = Executor::with_threads(Phold::all(partitions, false), OPTIONS, spared);
+        assert_eq!((spared.run_until(100_000, u64::MAX), summary(&spared)), (Stop::End, one.clone()));
     }
 }
 
