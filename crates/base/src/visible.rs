@@ -1,15 +1,38 @@
-//! Text from strangers, made harmless for whoever reads it on a terminal.
+//! Text from strangers, made harmless for whoever reads it, on a terminal or in a page.
 //!
 //! Names come from files: node descriptions of a dump, jobs of an experiment, regions of a trace. A control character in one can move the
 //! cursor, retitle a window or turn the order of letters around (<https://trojansource.codes>).
 
 use std::borrow::Cow;
 
-/// True of a character that does more than to be seen: control characters (C0, C1, DEL), marks of writing direction, separators of lines.
+/// True of a character that does more than to be seen, or is not seen: control characters (C0, C1, DEL), marks of writing direction,
+/// separators of lines, characters without width.
 #[must_use]
-pub const fn acts(c: char) -> bool {
-    matches!(c,
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+pub fn acts(c: char) -> bool {
+    c.is_control() || is_hidden(c)
+}
+
+/// Characters that change the direction of what stands beside them, separate lines, or are not seen.
+const fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Words as text of SVG or HTML: nothing in them is markup, and what [`acts`] is replaced.
+#[must_use]
+pub fn markup(words: &str) -> String {
+    let mut text = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            '\'' => text += "&#39;",
+            '&' => text += "&amp;",
+            '<' => text += "&lt;",
+            '>' => text += "&gt;",
+            '"' => text += "&quot;",
+            c if acts(c) => text.push('\u{fffd}'),
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// A name on one line: every character that [`acts`] as `\u001b`, which is what JSON takes for it too.

@@ -4,6 +4,7 @@
 //! network's own file with two attributes more, as ORCS writes it; SVG needs no other program: nodes stand in rows by
 //! their distance from the hosts.
 
+use base::visible::markup;
 use fabric::subnet::Subnet;
 use std::{collections::VecDeque, fmt::Write as _, io};
 
@@ -70,7 +71,7 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"14\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{MARGIN}\" y=\"28\" font-size=\"18\">{}</text>\n",
-        escape(title)
+        markup(title)
     );
     let shares = scaled(sums);
     let mut drawn: Vec<usize> = (0..subnet.edges.len()).collect();
@@ -101,13 +102,13 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
             by + dy,
             colour(shares[e]),
             0.6 + 2.4 * shares[e],
-            escape(&subnet.nodes[edge.from as usize].name),
-            escape(&subnet.nodes[edge.to as usize].name),
+            markup(&subnet.nodes[edge.from as usize].name),
+            markup(&subnet.nodes[edge.to as usize].name),
             sums[e]
         );
     }
     for node in 0..subnet.nodes.len() as u32 {
-        let ((x, y), name) = (place(node), escape(&subnet.nodes[node as usize].name));
+        let ((x, y), name) = (place(node), markup(&subnet.nodes[node as usize].name));
         let (fill, side) = if subnet.is_host(node) { ("#dddddd", 8.0) } else { ("#ffffff", 14.0) };
         let _ = writeln!(
             text,
@@ -123,10 +124,6 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
         sums.iter().max().copied().unwrap_or(0)
     );
     text + "</svg>\n"
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Row of each node: its distance from the nearest host.

@@ -1,7 +1,8 @@
 //! A chart of the page: its picture, the numbers that the script shows, and the table behind it.
 
 use super::words::{escaped, table, three};
-use crate::plot::{Plot, Style, scene::is_hidden};
+use crate::plot::{Plot, Style};
+use base::visible::acts;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -39,7 +40,7 @@ pub fn data(value: &serde_json::Value) -> String {
             '<' => text += "\\u003c",
             '>' => text += "\\u003e",
             '&' => text += "\\u0026",
-            c if is_hidden(c) => text += "\\ufffd",
+            c if acts(c) => text += "\\ufffd",
             c => text.push(c),
         }
     }

@@ -92,28 +92,8 @@ pub(crate) fn number(x: f64) -> String {
     if short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
-/// Characters that change the direction of what stands beside them, or are not seen: names of users may have them.
-pub(crate) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// Words as text of SVG or HTML: nothing in them is markup, controls the terminal or turns the direction of reading.
-pub(crate) fn escaped(words: &str) -> String {
-    let mut text = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            c if is_hidden(c) => text.push('\u{fffd}'),
-            '\'' => text += "&#39;",
-            '&' => text += "&amp;",
-            '<' => text += "&lt;",
-            '>' => text += "&gt;",
-            '"' => text += "&quot;",
-            c if c.is_control() => text.push('\u{fffd}'),
-            c => text.push(c),
-        }
-    }
-    text
-}
+/// Words as text of SVG or HTML.
+pub(crate) use base::visible::markup as escaped;
 
 /// How colours are written.
 #[derive(Clone, Copy)]
