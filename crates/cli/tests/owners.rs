@@ -108,21 +108,22 @@ fn results_without_a_place_are_kept() {
     assert!(!names(&out).contains(&"unplaced.json".to_owned()));
 }
 
+/// The number in the names is of no process: Linux counts to 4,194,304.
 #[test]
 fn what_killed_runs_left_is_tidied() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().to_str().unwrap();
-    for dir in [".a.partial-1-0", ".thesis.partial-1-0", "b"] {
+    for dir in [".a.partial-4194305-0", ".thesis.partial-4194305-0", "b"] {
         fs::create_dir(root.path().join(dir)).unwrap();
     }
-    fs::write(root.path().join(".a.partial-1-0/links.parquet"), "half").unwrap();
-    fs::write(root.path().join(".thesis.partial-1-0/chapter.tex"), "words").unwrap();
-    fs::write(root.path().join("b.checkpoint.partial-1"), "half").unwrap();
+    fs::write(root.path().join(".a.partial-4194305-0/links.parquet"), "half").unwrap();
+    fs::write(root.path().join(".thesis.partial-4194305-0/chapter.tex"), "words").unwrap();
+    fs::write(root.path().join("b.checkpoint.partial-4194305"), "half").unwrap();
     let tidied = netloom(&["clean", folder, "--format", "json"]);
     assert_eq!(tidied.status, 0, "{}", tidied.err);
     let done: serde_json::Value = serde_json::from_str(&tidied.out).unwrap();
     assert_eq!(done["done"].as_array().unwrap().len(), 2, "{done}");
-    assert_eq!(names(root.path()), [".thesis.partial-1-0", "b"]);
+    assert_eq!(names(root.path()), [".thesis.partial-4194305-0", "b"]);
     assert_eq!(netloom(&["clean", folder]).out, "nothing to tidy\n");
 }
 

@@ -137,7 +137,8 @@ fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> 
     for entry in fs::read_dir(folder).map_err(|e| refused(folder, e))? {
         let path = entry.map_err(|e| refused(folder, e))?.path();
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
-        if let Some((of, kind)) = parse(name)
+        if let Some((of, kind, process)) = parse(name)
+            && !is_alive(process)
             && (kind == "checkpoint" || is_all_ours(&path))
         {
             found.push((of.to_owned(), Leftover { path, kind }));
@@ -166,22 +167,26 @@ pub fn left_in(folder: &Path) -> Result<Vec<String>, OutputError> {
 }
 
 /// The output directory that a hidden name belongs to, and what it is: `.DIR.partial-PID-N`, `.DIR.old-PID-N`, `DIR.checkpoint.partial-PID`.
-fn parse(name: &str) -> Option<(&str, &'static str)> {
-    let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    if let Some((of, pid)) = name.rsplit_once(".checkpoint.partial-") {
-        return (number(pid) && !of.is_empty()).then_some((of, "checkpoint"));
+fn parse(name: &str) -> Option<(&str, &'static str, u32)> {
+    if let Some((of, process)) = name.rsplit_once(".checkpoint.partial-") {
+        return Some((of, "checkpoint", process.parse().ok()?)).filter(|_| !of.is_empty());
     }
     for kind in ["partial", "old"] {
         if let Some((of, rest)) = name.strip_prefix('.')?.rsplit_once(&format!(".{kind}-"))
-            && let Some((pid, n)) = rest.split_once('-')
-            && number(pid)
-            && number(n)
+            && let Some((process, n)) = rest.split_once('-')
+            && let (Ok(process), Ok(_)) = (process.parse(), n.parse::<u32>())
             && !of.is_empty()
         {
-            return Some((of, kind));
+            return Some((of, kind, process));
         }
     }
     None
+}
+
+/// True of a process of this machine, as far as the system says: points of a sweep and runs of a study are not claimed one by one, and theirs are
+/// let alone while they work.
+fn is_alive(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// True of a directory that holds nothing but what a run writes: a foreign one of such a name is let alone.
@@ -265,9 +270,9 @@ mod tests {
 
     #[test]
     fn names_of_leftovers_are_recognised() {
-        assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial")));
-        assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old")));
-        assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint")));
+        assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial", 12)));
+        assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old", 12)));
+        assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint", 7)));
         for other in [
             "run.partial-1-0",
             ".run.partial-1",
@@ -307,26 +312,31 @@ mod tests {
         let root = root.path();
         fs::write(root.join(".third.lock"), "process 9").unwrap();
         fs::write(root.join(".foreign.lock"), "").unwrap();
-        made(root, ".run.partial-9-0", false);
-        made(root, ".other.partial-9-0", false);
-        fs::write(root.join("run.checkpoint.partial-9"), "half").unwrap();
-        fs::create_dir(root.join(".run.partial-9-1")).unwrap();
-        fs::write(root.join(".run.partial-9-1/thesis.tex"), "words").unwrap();
+        made(root, ".run.partial-4194305-0", false);
+        made(root, ".other.partial-4194305-0", false);
+        fs::write(root.join("run.checkpoint.partial-4194305"), "half").unwrap();
+        fs::create_dir(root.join(".run.partial-4194305-1")).unwrap();
+        fs::write(root.join(".run.partial-4194305-1/thesis.tex"), "words").unwrap();
+        // Of a process that is at work: it will end what it began.
+        let own = format!("run.checkpoint.partial-{}", std::process::id());
+        fs::write(root.join(&own), "half").unwrap();
         assert_eq!(left_in(root).unwrap(), ["other", "run", "third"]);
         let claim = Claim::take(&root.join("run")).unwrap();
         assert_eq!(claim.tidy().unwrap().len(), 2);
         drop(claim);
-        assert_eq!(names(root), [".foreign.lock", ".other.partial-9-0", ".run.partial-9-1", ".third.lock"]);
+        let left =
+            [".foreign.lock", ".other.partial-4194305-0", ".run.partial-4194305-1", ".third.lock", &own];
+        assert_eq!(names(root), left);
     }
 
     /// Killed between the two renames of a replacement: the new run if it is whole, else the old one.
     #[test]
     fn a_replacement_that_was_killed_half_way_is_ended() {
-        for (whole, expected) in [(true, ".run.partial-9-0"), (false, ".run.old-9-0")] {
+        for (whole, expected) in [(true, ".run.partial-4194305-0"), (false, ".run.old-4194305-0")] {
             let root = tempfile::tempdir().unwrap();
             let root = root.path();
-            made(root, ".run.old-9-0", true);
-            made(root, ".run.partial-9-0", whole);
+            made(root, ".run.old-4194305-0", true);
+            made(root, ".run.partial-4194305-0", whole);
             let claim = Claim::take(&root.join("run")).unwrap();
             claim.tidy().unwrap();
             drop(claim);
