@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The test command: everything that guards the tree. Needs a Rust toolchain and nothing else.
 #
-#   ./test.sh            all of it: format, lints, tests, documentation, examples, studies, fuzz target
+#   ./test.sh                   all of it: format, lints, tests, documentation, examples, studies, fuzz target
+#   NETLOOM_LONG=1 ./test.sh    longer forms of what is drawn at random
 #
 # Tests, examples and studies share one build: profile `checked`, optimised, with assertions and overflow checks.
 # Prints one line per step and a closing line `N passed, 0 failed`; the exit status is 0 only if nothing failed.
@@ -110,8 +111,9 @@ example() {
     local partitions=${way%:*} threads=${way#*:} scheduler=conservative
     [ "$threads" = 1 ] && scheduler=sequential
     [ "$threads" = 4 ] && scheduler=optimistic
+    # Pinned threads all work, also where one alone would be faster: that is what is to be tried.
     "$netloom" run "$file" "$@" --out "$out/$partitions" --set "engine.partitions=$partitions" \
-      --set "engine.scheduler=$scheduler" --threads "$threads" >/dev/null || return 1
+      --set "engine.scheduler=$scheduler" --set engine.pin=true --threads "$threads" >/dev/null || return 1
     cmp <(result "$out/first/summary.json") <(result "$out/$partitions/summary.json") || { echo "$partitions partitions"; return 1; }
     for table in "$out"/first/*.parquet; do
       cmp "$table" "$out/$partitions/$(basename "$table")" || { echo "$partitions partitions"; return 1; }
@@ -154,8 +156,12 @@ examples() {
   done
 }
 
+# NETLOOM_LONG=1: more experiments, and longer ones in the tests that draw them.
+drawn=20
+[ -n "${NETLOOM_LONG:-}" ] && drawn=40
+
 # Random experiments under every scheduler agree; with a fault planted they do not.
-swarm() { "$netloom" swarm --seed 7 --count 20; }
+swarm() { "$netloom" swarm --seed 7 --count $drawn; }
 planted() {
   if "$netloom" swarm --seed 7 --count 20 --plant wrong-lookahead; then echo 'the planted fault was not found'; return 1; fi
 }
@@ -204,7 +210,7 @@ step 'the program is built' cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 if [ -x "$netloom" ]; then
   examples
-  side 'swarm: 20 experiments, every scheduler, whole and in pieces' swarm
+  side "swarm: $drawn experiments, every scheduler, whole and in pieces" swarm
   side 'swarm finds a planted wrong lookahead' planted
   for study in studies/*/published.toml; do
     [ -e "$study" ] || continue

@@ -49,7 +49,8 @@ pub fn scheduling(
         kind if kind == SchedulerKind::Conservative || resumed || options.ranks > 1 => {
             Scheduling::Conservative {
                 partitions,
-                threads: Threads { count, pin, spare: true, ..Threads::ONE },
+                // Whoever binds threads to processors wants them all at work.
+                threads: Threads { count, pin, spare: !pin, ..Threads::ONE },
             }
         }
         _ => {

@@ -312,7 +312,7 @@ pub const ENGINE: About = About {
             name: "pin",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "Bind each thread to a processor of its own.",
+            doc: "Bind each thread to a processor of its own, and keep all at work where one alone would be faster.",
         },
         Param {
             name: "checkpoint",
