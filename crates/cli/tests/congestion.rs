@@ -124,7 +124,8 @@ fn hosts_and_pairs_are_chosen() {
         (&Json::from(2), &Json::from(40))
     );
     let edges = shuffled["congestion"]["edge_cong_sum"].as_object().expect("links");
-    assert!(edges.contains_key("0:S00000->H00000") || edges.len() == 8, "both hosts gather: {edges:?}");
+    assert!(!edges.contains_key("0:S00000->H00000"), "a host that is not listed takes no part: {edges:?}");
+    assert_eq!(edges.len(), 8, "both hosts gather: {edges:?}");
     let merged = ["congestion", TREE, "-p", "bisect::bisect", "--mapping", "identity", "--print-hosts"];
     let part = [&merged[..], &["--part-subset", "guid_order_desc"]].concat();
     assert!(out(&part).contains("rank 0: H00003\nrank 1: H00002\nrank 2: H00000"), "{}", out(&part));
@@ -143,11 +144,17 @@ fn hosts_and_pairs_are_chosen() {
     let run = netloom(&["congestion", TREE, "-p", &format!("pairs:{hosts}"), "--runs", "9"]);
     assert!(run.err.contains("all mappings are the same"), "{}", run.err);
     let bad = write("bad", "0 1\n0 H9\n");
+    let outside = write("outside", "H00000\n");
+    let none = format!("pairs:{}", write("none", "# nothing\n"));
     for (more, status, part) in [
         (vec!["-p", "bisect", "--part-subset", "rand"], 2, "FIRST::SECOND"),
         (vec!["-p", "bisect::bisect", "--part-subset", "linear_bfs"], 2, "needs --subset linear_bfs"),
         (vec!["--hosts", &two, "--ranks", "3"], 2, "--hosts lists 2 hosts"),
         (vec!["--nodes", "tapes"], 2, "`tapes` is no kind of nodes"),
+        (vec!["--hosts", &two, "--mapping", &outside], 2, "--hosts leaves out"),
+        (vec!["-p", "gather", "--level", "99"], 2, "counted from 0"),
+        (vec!["-p", "bisekt", "-m", "edge_forwarding_index"], 2, "--pattern"),
+        (vec!["-p", &none], 4, "none: there is no pair"),
     ] {
         let run = netloom(&[vec!["congestion", TREE], more.clone()].concat());
         assert!(run.status == status && run.err.contains(part), "{more:?}: {} {}", run.status, run.err);
@@ -158,6 +165,22 @@ fn hosts_and_pairs_are_chosen() {
         "{}",
         run.err
     );
+}
+
+/// A name that several switches have is none of them.
+#[test]
+fn a_name_of_several_switches_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("net").display().to_string();
+    let head = |guid: u32, ports: &str| {
+        format!("switchguid=0x{guid:x}\nSwitch 4 \"S-{guid:x}\" # \"SW\"\n{ports}\n")
+    };
+    let text = head(1, "[1] \"H-1\"[1] # \"h1\"\n[2] \"S-2\"[2] # \"SW\"")
+        + &head(2, "[1] \"H-2\"[1] # \"h2\"\n[2] \"S-1\"[2] # \"SW\"")
+        + "Ca 1 \"H-1\" # \"h1\"\n[1] \"S-1\"[1]\nCa 1 \"H-2\" # \"h2\"\n[1] \"S-2\"[1]\n";
+    fs::write(&file, text).expect("written");
+    let run = netloom(&["fabric", "route", &file, "--engine", "updn", "--fail", "SW"]);
+    assert!(run.status == 2 && run.err.contains("2 switches are called `SW`"), "{} {}", run.status, run.err);
 }
 
 /// Switches and cables fail by name or GUID, and what is left is routed and counted.

@@ -49,7 +49,8 @@ pub fn subset(subnet: &Subnet, how: Subset, pool: Option<&[u32]>, ranks: u32, se
 }
 
 /// Those of `hosts` that are in a pool.
-fn among(subnet: &Subnet, mut hosts: Vec<u32>, pool: &[u32]) -> Vec<u32> {
+#[must_use]
+pub fn among(subnet: &Subnet, mut hosts: Vec<u32>, pool: &[u32]) -> Vec<u32> {
     let mut is = vec![false; subnet.hosts.len()];
     pool.iter().for_each(|&h| is[h as usize] = true);
     hosts.retain(|&h| is[h as usize]);
@@ -243,6 +244,10 @@ mod tests {
         assert_eq!(names(&subnet, &found), ["H9", "H1", "H4", "H3"]);
         let two = subset(&subnet, Subset::LinearBfs, Some(&[0, 1, 2]), 2, 1);
         assert_eq!(names(&subnet, &two), ["H1", "H4"], "of H1, H3, H4");
+        // Nor does the order of the file go when something fails.
+        let whole = subnet.degraded(&fabric::faults::Faults::default()).expect("nothing fails").0;
+        let found = subset(&whole, Subset::LinearBfs, None, 4, 1);
+        assert_eq!(names(&whole, &found), ["H9", "H1", "H4", "H3"]);
     }
 
     /// Of other files the order is that of the network written as DOT.

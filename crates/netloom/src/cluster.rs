@@ -121,15 +121,23 @@ pub fn engine(name: &str) -> Result<&'static Engine, Error> {
 /// Number of a switch by its name or GUID.
 ///
 /// # Errors
-/// If there is no such switch.
+/// If there is no such switch, or there are several of that name.
 pub fn switch(subnet: &Subnet, name: &str) -> Result<u32, Error> {
     let guid = name.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok());
     let is = |&node: &u32| {
         let n = &subnet.nodes[node as usize];
         n.name == name || guid.is_some_and(|g| g == n.guid)
     };
-    let found = subnet.switches.iter().position(is).map(|i| i as u32);
-    found.ok_or_else(|| Error::new(ErrorKind::Usage, format!("the network has no switch `{name}`")))
+    let mut found = (0u32..).zip(&subnet.switches).filter(|(_, node)| is(node)).map(|(place, _)| place);
+    let usage = |message| Error::new(ErrorKind::Usage, message);
+    let first = found.next().ok_or_else(|| usage(format!("the network has no switch `{name}`")))?;
+    match found.count() {
+        0 => Ok(first),
+        more => {
+            let message = format!("{} switches are called `{name}`", more + 1);
+            Err(usage(message).with_help("write the GUID of one, as 0x.."))
+        }
+    }
 }
 
 /// How many cables fail.

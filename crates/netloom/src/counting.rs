@@ -48,22 +48,39 @@ pub struct Asked<'a> {
     pub threads: u32,
 }
 
+/// A pattern with levels by its name; none for `pairs:FILE`, which is read with the network at hand.
+///
+/// # Errors
+/// If there is no such pattern.
+pub fn pattern(text: &str, part_ranks: u32) -> Result<Option<LevelPattern>, Error> {
+    if text.starts_with(PAIRS) {
+        return Ok(None);
+    }
+    LevelPattern::parse(text, part_ranks).map(Some).map_err(|e| usage(format!("--pattern: {e}")))
+}
+
+/// What a pattern begins with that is a list of pairs in a file.
+const PAIRS: &str = "pairs:";
+
 impl Asked<'_> {
     /// Whose delays count is told by the pattern.
     ///
     /// # Errors
     /// If the pattern, a file or a number does not fit the network.
     pub fn plan(&self, subnet: &Subnet) -> Result<Plan, Error> {
-        let (watched, task) = match self.pattern.strip_prefix("pairs:") {
-            Some(file) => (None, self.listed(subnet, file)?),
-            None => {
-                let pattern = LevelPattern::parse(self.pattern, self.part_ranks)
-                    .map_err(|e| usage(format!("--pattern: {e}")))?;
-                (watched(&pattern), self.task(subnet, pattern)?)
-            }
+        let (watched, task) = match pattern(self.pattern, self.part_ranks)? {
+            None => (None, self.listed(subnet, self.pattern.trim_start_matches(PAIRS))?),
+            Some(pattern) => (watched(&pattern), self.task(subnet, pattern)?),
         };
         let Self { runs, seed, threads, .. } = *self;
-        Ok(Plan { watched, tasks: vec![task], runs, seed, want: self.want, threads })
+        let plan = Plan { watched, tasks: vec![task], runs, seed, want: self.want, threads };
+        match self.level {
+            Some(level) if level >= plan.levels() => {
+                let levels = plan.levels();
+                Err(usage(format!("--level {level}: the pattern has {levels} levels, counted from 0")))
+            }
+            _ => Ok(plan),
+        }
     }
 
     /// A list of pairs: of hosts, which then are what the list says, or of ranks.
@@ -137,8 +154,15 @@ impl Asked<'_> {
         let (mut fixed, shuffle) = (0, self.mapping != "identity");
         if !["shuffle", "identity"].contains(&self.mapping) {
             let mut listed = read(self.mapping)?;
-            // As in ORCS, of a part of its own only hosts of this part can be fixed.
-            listed.retain(|host| part == 0 || hosts[..part as usize].contains(host));
+            if let Some(pool) = &pool
+                && mapping::among(subnet, listed.clone(), pool).len() < listed.len()
+            {
+                return Err(usage("--mapping names hosts that --hosts leaves out"));
+            }
+            if part > 0 {
+                // As in ORCS, of a part of its own only hosts of this part can be fixed.
+                listed = mapping::among(subnet, listed, &hosts[..part as usize]);
+            }
             listed.truncate(ranks as usize);
             fixed = listed.len() as u32;
             hosts = rest(listed, &hosts, subnet.hosts.len() as u32, ranks);
@@ -152,7 +176,8 @@ fn usage(message: impl Into<String>) -> Error {
 }
 
 fn mistake(file: &str, (line, message): (u64, String)) -> Error {
-    Error::new(ErrorKind::Input, format!("{file}, line {line}: {message}"))
+    let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
+    Error::new(ErrorKind::Input, format!("{place}: {message}"))
 }
 
 /// The routes of an engine backwards.

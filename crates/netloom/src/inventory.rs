@@ -37,8 +37,10 @@ pub fn text(subnet: &Subnet) -> String {
         ("tables", tables),
         ("lanes", lanes),
     ];
-    let kinds =
-        subnet.roles().into_iter().filter(|(name, taken, left_out)| *name != "hosts" && taken + left_out > 0);
+    let kinds = subnet
+        .roles()
+        .into_iter()
+        .filter(|(name, taken, left_out)| left_out + if *name == "hosts" { 0 } else { *taken } > 0);
     let kinds = kinds.map(|(name, taken, left_out)| {
         (name, if taken > 0 { format!("{taken} among the hosts") } else { format!("{left_out} left out") })
     });

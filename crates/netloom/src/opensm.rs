@@ -13,7 +13,7 @@ use crate::{
 };
 use fabric::{
     export, import,
-    subnet::{Kind, NONE, Subnet, Tables},
+    subnet::{Keep, Kind, NONE, Subnet, Tables},
 };
 use std::{
     collections::BTreeMap,
@@ -185,7 +185,8 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     command.args(["-R", &format!("{},no_fallback", request.engine), "--lmc", &request.lmc.to_string()]);
     if !request.roots.is_empty() || request.configuration.is_some() {
         // ibsim gives GUIDs of its own, in the order of the file.
-        let image = import::load(&[at("network.net").display().to_string()]).map_err(Error::input)?;
+        let image = import::load_keeping(&[at("network.net").display().to_string()], Keep::ALL)
+            .map_err(Error::input)?;
         named(&mut command, subnet, &image, request, &scratch.0)?;
     }
     if ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&request.engine) {
@@ -403,7 +404,7 @@ fn read(subnet: &Subnet, scratch: &Path) -> Result<Subnet, Error> {
     let mut files = vec![scratch.join("network.net"), scratch.join("opensm-lfts.dump")];
     files.extend(Some(scratch.join("opensm-sl2vl.dump")).filter(|p| p.is_file()));
     let files: Vec<String> = files.iter().map(|p| p.display().to_string()).collect();
-    let mut routed = import::load(&files).map_err(Error::input)?;
+    let mut routed = import::load_keeping(&files, Keep::ALL).map_err(Error::input)?;
     // ibsim gives GUIDs of its own; nodes are in the same order.
     if routed.hosts.len() != subnet.hosts.len() || routed.switches.len() != subnet.switches.len() {
         return Err(Error::new(ErrorKind::Internal, "OpenSM saw another network than it was given"));

@@ -17,7 +17,7 @@ use fabric::{subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
     cluster::{self, Network, engine},
-    counting::{Asked, count},
+    counting::{Asked, count, pattern},
 };
 use results::summary::Congestion;
 use serde_json::json;
@@ -28,6 +28,8 @@ use std::{fmt::Write as _, path::Path};
 /// # Errors
 /// If the network cannot be read or routed, or a pattern, host or file is wrong.
 pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
+    // A mistake in it is told before a large network is read and routed.
+    pattern(&args.pattern, args.part_ranks)?;
     let mut network = network::load(&args.network)?;
     let mut reversed = false;
     if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {

@@ -16,7 +16,7 @@
 //! Columns are found by their names, in any order.
 
 use super::{
-    ends::{End, Ends, check_port},
+    ends::{End, Ends, Stated, check_port},
     lines::{Lines, hex},
     role::What,
 };
@@ -37,7 +37,8 @@ struct Port {
     guid: u64,
     lid: u32,
     lmc: u8,
-    speed: Option<Speed>,
+    /// Bits of width and rate; 0 where the file does not say.
+    speed: (u32, u32),
 }
 
 /// A link and its line.
@@ -68,22 +69,30 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
         }
     }
     lines.done()?;
-    let mut strangers = 0u32;
+    let (mut strangers, mut first) = (0u32, 0);
     for link in &file.links {
         let Some((a, b)) = file.end(link.ends[0]).zip(file.end(link.ends[1])) else {
             strangers += 1;
+            first = if first == 0 { link.line } else { first };
             continue;
         };
-        let of = |end: (u64, u32)| file.ports.get(&end).and_then(|p| p.speed);
-        let speed = of(link.ends[0]).or(of(link.ends[1])).unwrap_or(Speed::USUAL);
+        let of = |end: (u64, u32)| file.ports.get(&end).map(|p| p.speed).filter(|s| *s != (0, 0)).map(speed);
+        let [one, other] = link.ends.map(of);
+        let speed = match (one, other) {
+            (Some(Ok(speed)), _) | (_, Some(Ok(speed))) => Ok(speed),
+            (unknown, None) | (None, unknown) | (unknown, Some(Err(_))) => {
+                unknown.unwrap_or(Ok(Speed::USUAL))
+            }
+        };
         let checked = check_port(a.port.into(), a.node.ports.into())
             .and_then(|()| check_port(b.port.into(), b.node.ports.into()));
         if let Err(message) = checked.and_then(|()| ends.cable(a, b, speed, link.line)) {
             lines.at(link.line, "", message);
         }
     }
-    let note =
-        format!("{strangers} cables left out: they lead to nodes that the section NODES does not have");
+    let note = format!(
+        "{strangers} cables left out, the first on line {first}: they lead to nodes that the section NODES does not have"
+    );
     ends.note((strangers > 0).then_some(note));
     ends.finish(lines, "in no section")
 }
@@ -121,7 +130,7 @@ impl File {
                 self.columns = fields(line).iter().map(|name| name.to_ascii_lowercase()).collect();
             }
             "NODES" => return self.node(&fields(line)),
-            "PORTS" => return self.port(&fields(line), ends),
+            "PORTS" => return self.port(&fields(line)),
             "LINKS" => return self.link(&fields(line), number),
             _ => {}
         }
@@ -139,6 +148,14 @@ impl File {
         let text = self.field(row, name)?;
         let value = if text.starts_with("0x") { hex(text) } else { text.parse().ok() };
         value.ok_or_else(|| format!("`{text}` is no number, in column `{name}`"))
+    }
+
+    /// The same of a column that need not be there, or hold anything: then 0.
+    fn stated(&self, row: &[String], name: &str) -> Result<u64, String> {
+        match self.field(row, name) {
+            Err(_) | Ok("" | "N/A") => Ok(0),
+            Ok(_) => self.number(row, name),
+        }
     }
 
     fn node(&mut self, row: &[String]) -> Result<(), String> {
@@ -162,17 +179,20 @@ impl File {
         }
     }
 
-    fn port(&mut self, row: &[String], ends: &mut Ends) -> Result<(), String> {
+    fn port(&mut self, row: &[String]) -> Result<(), String> {
         let (node, number) = (self.number(row, "nodeguid")?, self.number(row, "portnum")?);
         let number = u32::try_from(number).map_err(|_| format!("{number} is no port"))?;
-        let small = |name: &str| self.number(row, name).ok().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-        let (width, rate) = (small("linkwidthactv"), small("linkspeedactv"));
-        let speed = speed(width, rate);
-        if speed.is_none() && (width, rate) != (0, 0) && number != 0 {
-            ends.strange.count(&format!("width {width}, speed {rate}"));
+        let small = |name: &str| {
+            let value = self.stated(row, name)?;
+            u32::try_from(value).map_err(|_| format!("{value} is too large, in column `{name}`"))
+        };
+        let speed = (small("linkwidthactv")?, small("linkspeedactv")?);
+        let guid = self.stated(row, "portguid")?;
+        let (lid, lmc) = (small("lid")?, small("lmc")?);
+        if lmc > 7 {
+            return Err(format!("LMC {lmc}: an end port has 2^LMC local identifiers, and LMC is 0 to 7"));
         }
-        let guid = self.number(row, "portguid").unwrap_or(0);
-        let (lid, lmc) = (small("lid"), small("lmc").min(7) as u8);
+        let lmc = lmc as u8;
         if lid != 0 {
             self.lids.entry(node).or_insert(lid);
         }
@@ -216,7 +236,11 @@ impl File {
 }
 
 /// Width and rate as bits of PortInfo, with extended speeds from bit 8 on and Mellanox's from bit 16.
-fn speed(width: u32, rate: u32) -> Option<Speed> {
+fn speed((width, rate): (u32, u32)) -> Stated {
+    known(width, rate).ok_or_else(|| format!("width {width}, speed {rate}"))
+}
+
+fn known(width: u32, rate: u32) -> Option<Speed> {
     let width = match width {
         1 => 1,
         2 => 4,

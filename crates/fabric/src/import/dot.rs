@@ -25,6 +25,8 @@ const ANY: u32 = u32::MAX;
 const DEEPEST: u32 = 64;
 /// Most edges, times their destinations, that one arrow between subgraphs may stand for.
 const MAX_PRODUCT: u64 = 1 << 20;
+/// The same of all arrows of a file.
+const MAX_PRODUCTS: u64 = 1 << 22;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
@@ -62,6 +64,8 @@ struct Graph {
     ends: Vec<u64>,
     /// Numbers among `names`, or [`ANY`].
     routes: Vec<u32>,
+    /// Edges, times their destinations, that stand for more than their bytes.
+    products: u64,
 }
 
 /// Reads a graph with its routes.
@@ -342,8 +346,12 @@ impl Reader<'_> {
         for pair in chain.windows(2) {
             // Few bytes may stand for many edges.
             let edges = pair[0].len() as u64 * pair[1].len() as u64;
-            if edges > 1 && edges * (1 + routes.len() as u64) > MAX_PRODUCT {
-                return Err("these subgraphs have too many edges between them".to_owned());
+            if edges > 1 || chain.len() > 2 {
+                let product = edges * (1 + routes.len() as u64);
+                graph.products += product;
+                if product > MAX_PRODUCT || graph.products > MAX_PRODUCTS {
+                    return Err("these subgraphs and chains have too many edges between them".to_owned());
+                }
             }
             for (&a, &b) in pair[0].iter().flat_map(|a| pair[1].iter().map(move |b| (a, b))) {
                 graph.edges.push((a, b));
@@ -351,7 +359,10 @@ impl Reader<'_> {
                 graph.ends.push(graph.routes.len() as u64);
             }
         }
-        chain.iter().for_each(|end| nodes.extend_from_slice(end));
+        // Nobody asks for the nodes of the whole graph.
+        if depth > 0 {
+            chain.iter().for_each(|end| nodes.extend_from_slice(end));
+        }
         if graph.edges.len() as u64 >= u64::from(NONE) || graph.routes.len() as u64 >= MAX_ENTRIES {
             return Err("the graph is too large".to_owned());
         }

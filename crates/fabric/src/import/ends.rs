@@ -9,6 +9,9 @@ use crate::subnet::{Keep, Kind, MAX_PORTS, Node, Speed, Subnet, SubnetBuilder};
 use base::param::Problem;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A speed, or the words of one that nobody knows.
+pub(super) type Stated = Result<Speed, String>;
+
 /// A node and its port.
 type Place = (u32, u32);
 
@@ -41,14 +44,19 @@ impl End {
         Self { what, node, port }
     }
 
-    /// What tells the end port or switch from others: its GUID, or its LID where there is none, and the port.
+    /// What tells the end port or switch from others: its GUID, its LID where there is none, or its name, and the port.
     fn key(&self) -> Key {
-        let Node { guid, lid, port, .. } = self.node;
-        if guid == 0 { (false, lid.into(), port) } else { (true, guid, port) }
+        let Node { guid, lid, port, ref name, .. } = self.node;
+        match (guid, lid) {
+            (0, 0) => (false, 0, port, name.clone()),
+            (0, lid) => (false, lid.into(), port, String::new()),
+            (guid, _) => (true, guid, port, String::new()),
+        }
     }
 }
 
-type Key = (bool, u64, u32);
+/// Whether there is a GUID, it or the LID, the port, and the name of a node that has neither.
+type Key = (bool, u64, u32, String);
 
 /// All ends so far.
 pub(super) struct Ends {
@@ -60,9 +68,9 @@ pub(super) struct Ends {
     /// End ports that are left out.
     seen: BTreeSet<Key>,
     /// Adapters that are left out: what they are, and their descriptions.
-    adapters: BTreeMap<(bool, u64), (What, String)>,
+    adapters: BTreeMap<(bool, u64, String), (What, String)>,
     /// Cables whose speed is unknown.
-    pub(super) strange: Strange,
+    strange: Strange,
     /// Lines that tell nothing.
     pub(super) skipped: Skipped,
 }
@@ -92,17 +100,17 @@ impl Ends {
         }
     }
 
-    /// A cable, told at one end or at both.
+    /// A cable, told at one end or at both; one of unknown speed is taken for the usual one, and counted.
     ///
     /// # Errors
     /// If one of its ports has another cable.
-    pub(super) fn cable(&mut self, a: End, b: End, speed: Speed, line: u64) -> Result<(), String> {
+    pub(super) fn cable(&mut self, a: End, b: End, speed: Stated, line: u64) -> Result<(), String> {
         if [&a, &b].iter().any(|end| end.what.is_left_out(self.keep)) {
             for end in [a, b].into_iter().filter(|end| end.what.is_left_out(self.keep)) {
                 let key = end.key();
-                if self.seen.insert(key) {
+                if self.seen.insert(key.clone()) {
                     let described = || (end.what, end.node.name.clone());
-                    self.adapters.entry((key.0, key.1)).or_insert_with(described);
+                    self.adapters.entry((key.0, key.1, key.3)).or_insert_with(described);
                     self.builder.left_out.push(end.node);
                 }
             }
@@ -116,6 +124,16 @@ impl Ends {
             let ports = &mut self.builder.nodes[node as usize].ports;
             *ports = end.port.max(*ports);
             (node, end.port)
+        });
+        if a == b {
+            return Err("this cable leads from a port to itself".to_owned());
+        }
+        // A cable that both of its ends tell is one cable.
+        let speed = speed.unwrap_or_else(|word| {
+            if !self.cables.contains_key(&a) {
+                self.strange.count(&word);
+            }
+            Speed::USUAL
         });
         for (here, there) in [(a, b), (b, a)] {
             let known = self.cables.entry(here).or_insert((there, speed, line));

@@ -14,7 +14,7 @@
 //! from adapters: who has several ports is a switch.
 
 use super::{
-    ends::{End, Ends, check_port},
+    ends::{End, Ends, Stated, check_port},
     lines::{Lines, hex},
     role::What,
 };
@@ -39,7 +39,7 @@ struct Place {
 struct Cable {
     here: Place,
     there: Place,
-    speed: Speed,
+    speed: Stated,
     line: u64,
 }
 
@@ -52,8 +52,10 @@ struct File {
     head: Option<(What, u64, u32)>,
     /// What a GUID is of, where heads say.
     what_of: BTreeMap<u64, What>,
-    /// GUID by LID, of nodes that have lines.
-    guid_of: BTreeMap<u32, u64>,
+    /// GUID by LID and name, of nodes that have lines.
+    guid_of: BTreeMap<(u32, u32), u64>,
+    /// GUID by LID; none where the LID is 0 or of several.
+    owner: BTreeMap<u32, Option<u64>>,
     /// Ports of each GUID.
     ports: BTreeSet<(u64, u32)>,
 }
@@ -76,7 +78,7 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
             ends.skipped.count(lines.number, line);
             continue;
         }
-        if let Err(message) = file.port(line, &mut ends, lines.number) {
+        if let Err(message) = file.port(line, lines.number) {
             lines.mistake(&text, message);
         }
     }
@@ -110,7 +112,7 @@ impl File {
         true
     }
 
-    fn port(&mut self, line: &str, ends: &mut Ends, number: u64) -> Result<(), String> {
+    fn port(&mut self, line: &str, number: u64) -> Result<(), String> {
         let (left, rest) = line.split_once("==(").ok_or(FORM)?;
         let (state, right) = rest.split_once(")==>").ok_or(FORM)?;
         let mut here = self.own(left)?;
@@ -124,7 +126,9 @@ impl File {
                 "this port is of no node: a head such as `Switch: 0x.. name:` is missing above".to_owned()
             );
         }
-        self.guid_of.insert(here.lid, here.guid);
+        self.guid_of.insert((here.lid, here.name), here.guid);
+        let owner = self.owner.entry(here.lid).or_insert(Some(here.guid));
+        *owner = owner.filter(|&guid| guid == here.guid && here.lid != 0);
         self.ports.insert((here.guid, here.port));
         let Some((right, name)) = right.split_once('"') else { return Err(FORM.to_owned()) };
         let name = name.rsplit_once("\" (").or_else(|| name.rsplit_once('"')).ok_or(FORM)?.0;
@@ -134,10 +138,7 @@ impl File {
         }
         let (guid, lid, port) = numbers(right)?;
         let there = Place { guid, lid, port, name: self.names.number(name.trim()) };
-        let speed = speed(state).unwrap_or_else(|word| {
-            ends.strange.count(word);
-            Speed::USUAL
-        });
+        let speed = speed(state).map_err(str::to_owned);
         self.cables.push(Cable { here, there, speed, line: number });
         Ok(())
     }
@@ -156,21 +157,26 @@ impl File {
     }
 
     /// Cables between the nodes, once all lines are read.
-    fn build(self, ends: &mut Ends, lines: &mut Lines) {
-        let mut unlisted = 0u32;
-        for cable in &self.cables {
+    fn build(mut self, ends: &mut Ends, lines: &mut Lines) {
+        let (mut unlisted, mut first) = (0u32, 0);
+        for cable in std::mem::take(&mut self.cables) {
             let mut there = cable.there;
             if there.guid == 0 {
-                there.guid = self.guid_of.get(&there.lid).copied().unwrap_or(0);
+                let named = self.guid_of.get(&(there.lid, there.name)).copied();
+                let alone = || self.owner.get(&there.lid).copied().flatten();
+                there.guid = named.or_else(alone).unwrap_or(0);
             }
-            unlisted += u32::from(there.guid == 0);
+            if there.guid == 0 {
+                unlisted += 1;
+                first = if first == 0 { cable.line } else { first };
+            }
             let [a, b] = [cable.here, there].map(|place| self.end(place));
             if let Err(message) = ends.cable(a, b, cable.speed, cable.line) {
                 lines.at(cable.line, "", message);
             }
         }
         let note = format!(
-            "{unlisted} cables lead to nodes without lines of their own: these are taken for hosts without GUIDs"
+            "{unlisted} cables lead to nodes without lines of their own, the first on line {first}: these are taken for hosts without GUIDs"
         );
         ends.note((unlisted > 0).then_some(note));
     }

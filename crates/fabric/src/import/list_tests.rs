@@ -152,7 +152,7 @@ fn all_lists_are_of_one_network() {
         assert_eq!(content(&subnet), content(&discovered), "{text}");
         let notes = subnet.notes.join("\n");
         assert!(notes.contains("1 aggregation nodes left out"), "{notes}");
-        assert!(notes.contains("tell an unknown speed"), "{notes}");
+        assert!(notes.contains("1 cables tell an unknown speed"), "told at both of its ends: {notes}");
     }
     assert!(one(PORTS).unwrap().notes.iter().any(|n| n.contains("1 lines skipped")));
     assert!(one(DB).unwrap().notes.iter().any(|n| n.contains("1 cables left out")));
@@ -230,4 +230,47 @@ proptest! {
             prop_assert!(!problems.is_empty());
         }
     }
+}
+
+/// Names tell nodes apart that have neither GUID nor a LID of their own.
+#[test]
+fn lists_without_identifiers_go_by_names() {
+    let port = |lid: u32, port: u32, to: &str| {
+        format!("           {lid}    {port}[  ] ==( 4X 25.78125 Gbps Active/  LinkUp)==>       {to} ( )\n")
+    };
+    let heads = ["Switch: 0x0000000000000010 leaf 1:\n", "Switch: 0x0000000000000011 leaf 2:\n"];
+    for lid in [0, 7] {
+        let to = |port: u32, name: &str| format!("{lid}    {port}[  ] \"{name}\"");
+        let first = port(lid, 2, &to(2, "leaf 2")) + &port(lid, 3, "0    1[  ] \"node1 HCA-1\"");
+        let second = port(lid, 2, &to(2, "leaf 1")) + &port(lid, 3, "0    1[  ] \"node2 HCA-1\"");
+        let subnet = one(&format!("{}{first}{}{second}", heads[0], heads[1])).unwrap();
+        assert_eq!((subnet.switches.len(), subnet.hosts.len(), subnet.edges.len()), (2, 2, 6), "LID {lid}");
+    }
+}
+
+/// What is written and cannot be read is a mistake; what is not there is not.
+#[test]
+fn columns_of_db_csv_are_read_or_refused() {
+    let changed = |from: &str, to: &str| one(&DB.replacen(from, to, 1));
+    for (from, to, part) in [
+        ("0x10,0x10,1,0x0,3,2,2048,0", "0x10,0x10,1,0x0,zz,2,2048,0", "`zz` is no number"),
+        ("0x10,0x10,1,0x0,3,2,2048,0", "0x10,0x10,1,0x0,3,yy,2048,0", "`yy` is no number"),
+        ("0x10,0x10,1,0x0,3,2,2048,0", "0x10,0x10,1,0x0,3,2,2048,9", "LMC 9"),
+        ("0x10,0x10,1,0x0,3,2,2048,0", "0x10,0x10,1,0x0,9999999999,2,2048,0", "too large"),
+    ] {
+        let problems = changed(from, to).unwrap_err();
+        assert!(problems[0].message.contains(part), "{to}: {problems:?}");
+    }
+    assert!(changed("0x10,0x10,1,0x0,3,2,2048,0", "0x10,0x10,1,0x0,3,N/A,N/A,").is_ok());
+    let looped = DB.replace("0x11,3,0x10,3", "0x10,3,0x10,3");
+    assert!(looped != DB && one(&looped).unwrap_err()[0].message.contains("from a port to itself"));
+}
+
+/// Hosts that were not asked for are no routers.
+#[test]
+fn hosts_left_out_are_counted_as_such() {
+    let keep = Keep::parse("routers,aggregation").unwrap();
+    let subnet = read_keeping(vec![Source::memory("links", LINKS.as_bytes())], keep).unwrap();
+    let notes = subnet.notes.join("\n");
+    assert!(notes.contains("2 hosts left out") && !notes.contains("routers"), "{notes}");
 }

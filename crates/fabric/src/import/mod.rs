@@ -33,7 +33,7 @@ mod sl2vl;
 mod source;
 mod subnet_lst;
 
-use crate::subnet::{Keep, Subnet, whole};
+use crate::subnet::{Keep, Role, Subnet, whole};
 use base::param::Problem;
 use lines::Lines;
 pub use source::Source;
@@ -176,6 +176,12 @@ pub fn read_keeping(sources: Vec<Source>, keep: Keep) -> Result<Subnet, Vec<Prob
         let name = source.name.clone();
         let mut lines = Lines::new(source);
         subnet = Some(match (format, subnet) {
+            (Format::Dot, None) if !keep.holds(Role::Host) => {
+                return Err(vec![
+                    whole(&name, "a DOT file has hosts alone, and `nodes` leaves them out")
+                        .help("add `hosts`, or leave `nodes` out"),
+                ]);
+            }
             (Format::Dot, None) => dot::read(&mut lines)?,
             (Format::Net, None) => net::read(&mut lines, keep)?,
             (Format::Ports, None) => ports::read(&mut lines, keep)?,

@@ -72,10 +72,7 @@ fn cable(line: &str, ends: &mut Ends, number: u64) -> Result<(), String> {
     let (a_name, b_name) = names.split_once("' - '").ok_or(FORM)?;
     let b_name = b_name.rsplit_once('\'').ok_or(FORM)?.0;
     let stated = format!("{width}{rate}");
-    let speed = Speed::parse(&stated).unwrap_or_else(|| {
-        ends.strange.count(&stated);
-        Speed::USUAL
-    });
+    let speed = Speed::parse(&stated).ok_or(stated);
     let end = |start: &Start<'_>, name: &str| {
         End::of_port(What::of(start.word, name), name, start.guid, start.port, start.lid)
     };

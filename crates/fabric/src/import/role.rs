@@ -51,20 +51,22 @@ fn role(description: &str) -> Role {
 
 /// What is reported of records that were left out: their roles and descriptions.
 pub(super) fn notes_of<'a>(records: impl Iterator<Item = (What, &'a str)>, keep: Keep) -> Vec<String> {
-    let mut counts = [0u32; 3];
+    let mut counts = [0u32; 4];
     let mut storage = "";
     for (record, description) in records.filter(|(record, _)| record.is_left_out(keep)) {
         match record.role() {
             Role::Storage if counts[0] == 0 => (counts[0], storage) = (1, description),
             Role::Storage => counts[0] += 1,
             Role::Aggregation => counts[1] += 1,
-            _ => counts[2] += 1,
+            Role::Router => counts[2] += 1,
+            Role::Host => counts[3] += 1,
         }
     }
     let texts = [
         format!("storage nodes left out, by their names, the first \"{}\"", storage.escape_debug()),
         "aggregation nodes left out: they carry no ranks".to_owned(),
         "routers to other subnets left out: they carry no ranks".to_owned(),
+        "hosts left out: they were not asked for".to_owned(),
     ];
     counts.into_iter().zip(texts).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
 }

@@ -1,9 +1,9 @@
 //! `opensm-subnet.lst` (and `ibdiagnet.lst`): a line for each end of a cable, both ends described. Numbers are hexadecimal.
 
 use super::{
-    ends::{End, Ends, check_port},
+    ends::{End, Ends, Stated, check_port},
     lines::{Lines, hex},
-    role::{Strange, What},
+    role::What,
 };
 use crate::subnet::{Keep, Kind, Node, Speed, Subnet, whole};
 use base::param::Problem;
@@ -22,7 +22,7 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
             ends.skipped.count(lines.number, start);
             continue;
         }
-        let read = line(&text, &mut ends.strange);
+        let read = line(&text);
         if let Err(message) = read.and_then(|(a, b, speed)| ends.cable(a, b, speed, lines.number)) {
             lines.mistake(&text, message);
         }
@@ -30,14 +30,14 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
     ends.finish(lines, "no cables")
 }
 
-fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> {
+fn line(text: &str) -> Result<(End, End, Stated), String> {
     let (a, rest) = end(text)?;
     let (b, rest) = end(rest)?;
     let word = |key: &str| rest.split_whitespace().find_map(|w| w.strip_prefix(key));
     let width =
         word("PHY=").and_then(|w| w.trim_end_matches('x').parse().ok()).filter(|w| (1..=12).contains(w));
     let stated = word("SPD=").unwrap_or("2.5");
-    let rate = match stated {
+    let known = match stated {
         "2.5" => 0,
         "5" | "5.0" => 1,
         "10" | "10.0" => 2,
@@ -47,12 +47,9 @@ fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> 
         "50" => 6,
         "100" => 7,
         "200" => 8,
-        _ => {
-            strange.count(stated);
-            0
-        }
+        _ => return Ok((a, b, Err(stated.to_owned()))),
     };
-    Ok((a, b, Speed { width: width.unwrap_or(4), rate }))
+    Ok((a, b, Ok(Speed { width: width.unwrap_or(4), rate: known })))
 }
 
 /// `{ SW Ports:08 .. {name} LID:0002 PN:01 }` and what follows.

@@ -422,3 +422,16 @@ fn own_tables_are_read_back() {
         "2 nodes have local identifier 0, the first leaf: free ones stand in where tables are written"
     );
 }
+
+/// A few bytes of DOT stand for few edges, in a chain as between subgraphs; and DOT tells of hosts alone.
+#[test]
+fn chains_of_dot_are_bounded() {
+    let stars = "*,".repeat(20_000);
+    let chain = "S -> T -> ".repeat(5_000);
+    let text = format!("digraph x {{ {chain} S [comment=\"{stars}\"]; S -> H1; H1 -> S; }}");
+    let problems = read(vec![Source::memory("dot", text.as_bytes())]).unwrap_err();
+    assert!(problems[0].message.contains("too many edges"), "{problems:?}");
+    let plain = "digraph x { S -> H1; H1 -> S; S -> H2; H2 -> S }";
+    let none = read_keeping(vec![Source::memory("dot", plain.as_bytes())], Keep::parse("storage").unwrap());
+    assert!(none.unwrap_err()[0].message.contains("hosts alone"));
+}

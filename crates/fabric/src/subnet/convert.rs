@@ -124,7 +124,7 @@ impl Subnet {
         let mut builder =
             SubnetBuilder { ordered: true, left_out: self.left_out.clone(), ..SubnetBuilder::default() };
         let mut number = vec![NONE; self.nodes.len()];
-        for node in self.switches.iter().chain(&self.hosts).copied().filter(|&n| !gone(n)) {
+        for node in (0..self.nodes.len() as u32).filter(|&n| !gone(n)) {
             number[node as usize] = builder.nodes.len() as u32;
             builder.nodes.push(self.nodes[node as usize].clone());
         }
@@ -144,6 +144,7 @@ impl Subnet {
         builder.ordered = false;
         let hosts: Vec<u32> = self.hosts.iter().map(|&h| number[h as usize]).filter(|&n| n != NONE).collect();
         let left = builder.finish("").map(|left| left.with_hosts(hosts))?;
+        let left = Self { as_listed: self.as_listed, ..left };
         Ok((left, degraded))
     }
 

@@ -39,18 +39,20 @@ impl Default for Keep {
 }
 
 impl Keep {
+    /// Nodes of every role.
+    pub const ALL: Self = Self((1 << Role::ALL.len()) - 1);
+
     /// From names of roles between commas, such as `hosts,storage`; `all` is all of them.
     ///
     /// # Errors
     /// A name that is none.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let all = || Role::ALL.iter().fold(0, |bits, (role, _)| bits | role.bit());
         let known = || Role::ALL.map(|(_, name)| name).join(", ");
         let mut bits = 0;
         for word in text.split(',').map(str::trim) {
             bits |= match Role::ALL.iter().find(|(_, name)| *name == word) {
                 Some((role, _)) => role.bit(),
-                None if word == "all" => all(),
+                None if word == "all" => Self::ALL.0,
                 None => return Err(format!("`{word}` is no kind of nodes: there are {} and all", known())),
             };
         }
