@@ -196,7 +196,7 @@ fn one_answer_for_every_number_of_threads() {
         // The same where one thread may do the work, whichever does.
         let spared = Threads { count: threads, spare: true, ..Threads::ONE };
         let mut spared = Executor::with_threads(Phold::all(partitions, false), OPTIONS, spared);
-        assert_eq!((spared.run_until(100_000, u64::MAX), summary(&spared)), (Stop::End, one.clone()));
+        assert_eq!((spared.run_until(100_000, u64::MAX), summary(&spared)), (Stop::End, one));
     }
 }
 
