@@ -526,7 +526,7 @@ impl Sharing {
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: FineTime) {
         // Whatever waited is in this solution, so that the next wait begins with what happens after it.
-        self.nothing_waits();
+        self.nothing_waits(at);
         self.moved.clear();
         self.share_detached(at);
         let mut changed = std::mem::take(&mut self.listed);
