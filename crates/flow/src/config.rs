@@ -5,6 +5,7 @@ use base::{
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
+    units::percent,
 };
 
 /// Documentation and keys of the model.
@@ -159,8 +160,7 @@ pub fn accuracy(text: &str) -> Option<f64> {
     if text == "exact" {
         return Some(0.0);
     }
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=50.0).contains(&percent).then_some(percent / 100.0)
+    percent(text).filter(|part| *part <= 0.5)
 }
 
 #[cfg(test)]

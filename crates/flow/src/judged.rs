@@ -70,7 +70,8 @@ pub fn judge(
 fn approximate(accuracy: f64, batches: &Delays, verdict: &mut Verdict) {
     if accuracy > 0.0 {
         verdict.flag("approximate");
-        let (percent, longest) = (accuracy * 100.0, batches.longest * 1e6);
+        // As it was written: what a hundredth lost in binary is not shown.
+        let (percent, longest) = ((accuracy * 1e8).round() / 1e6, batches.longest * 1e6);
         verdict.detail.push(format!(
             "accuracy = \"{percent} %\": {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
              its time alone; the longest delay was {longest:.3} us",

@@ -337,6 +337,17 @@ fn a_message_on_one_path_of_many_is_reported() {
     }
 }
 
+#[test]
+fn an_accuracy_is_told_as_it_was_written() {
+    let (fabric, routing) = fat_tree(4);
+    let mut setup = setup(&fabric, routing, list(&[(0, 0, 5, 1_000_000), (0, 1, 5, 1_000_000)]));
+    for (accuracy, text) in [(0.07, "\"7 %\""), (0.003, "\"0.3 %\""), (0.29, "\"29 %\"")] {
+        setup.config.accuracy = accuracy;
+        let detail = run(&setup).0.verdict.detail;
+        assert!(detail.iter().any(|d| d.contains(text)), "{detail:?}");
+    }
+}
+
 /// Flows of one leaf climb by all its ports at once, whoever is beside them; by one port each they would meet.
 #[test]
 fn a_message_flows_over_all_ancestors() {
