@@ -270,6 +270,22 @@ fn a_solution_for_another_reason_ends_a_delay() {
     }
 }
 
+/// Routes over many paths have as many links: what is done for a flow grows with them, not with their square, which would take minutes here.
+#[test]
+fn a_wide_route_costs_its_links() {
+    let count = 400_000u32;
+    let mut s = links(count, Rules::cm02());
+    let clock = std::time::Instant::now();
+    let parts: Vec<(u32, f64)> = (0..count).map(|l| (l, 1e-3)).collect();
+    for tag in 0..2 {
+        let route = s.divided(&parts, &parts, 0.0);
+        s.begin(FineTime::at(0), route, 1_000, None, tag);
+    }
+    let ends = run(&mut s, 2);
+    assert_eq!(ends[0], ends[1]);
+    assert!(clock.elapsed().as_secs() < 30, "{:?}", clock.elapsed());
+}
+
 proptest::proptest! {
     /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
     #[test]
