@@ -60,6 +60,13 @@ pub fn judge(
             "the routing spreads traffic over several paths; here each message takes one of them as a whole";
         verdict.detail.push(why.to_owned());
     }
+    if ended.domain.network.wide > 0 {
+        let (wide, most) = (are(ended.domain.network.wide), cx.config.max_links);
+        let why = format!(
+            "{wide} on one path, since a division would have more than {most} links (see `max_links`)"
+        );
+        verdict.detail.push(why);
+    }
     if ended.observer.latency.moments().count < 2 {
         verdict.flag("too-few-samples");
     }
