@@ -188,6 +188,13 @@ pub fn parse_bandwidth(text: &str) -> Result<Bandwidth, UnitError> {
     })
 }
 
+/// Reads a percentage such as `"1 %"` as a part of one: 0.01. `None` if the text is none, or it is negative or not finite.
+#[must_use]
+pub fn percent(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    (percent >= 0.0 && percent.is_finite()).then_some(percent / 100.0)
+}
+
 /// Writes a time without loss, in the largest unit that keeps it at or above one: `"29.802 ns"`.
 #[must_use]
 pub fn print_time(ps: Ps) -> String {
@@ -377,6 +384,17 @@ mod tests {
         assert_eq!(parse_bandwidth("5.25 GiB/s"), Ok(Bandwidth::new(5_637_144_576, 1).unwrap()));
         assert_eq!(parse_bandwidth("400 Gb/s"), parse_bandwidth("50 GB/s"));
         assert_eq!(parse_bandwidth("1 b/s"), Ok(Bandwidth::new(1, 8).unwrap()));
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the same division")]
+    fn percentages_are_parts_of_one() {
+        assert_eq!(percent("1 %"), Some(0.01));
+        assert_eq!(percent(" 250% "), Some(2.5));
+        assert_eq!(percent("0 %"), Some(0.0));
+        for wrong in ["", "%", "1", "-1 %", "NaN %", "inf %", "1 % %", "1 percent"] {
+            assert_eq!(percent(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -184,6 +184,19 @@ fn torus(dims: &[u64], work: Work) -> FlowSetup {
     setup(&topology("torus", &[("dims", dims)]), "dimension-order", work)
 }
 
+/// Dragonfly of 33 groups whose messages are divided over all routers between if that takes no more links than `most`; they take one path if that is zero.
+fn valiant(routers: u64, terminals: u64, most: u64, work: Work) -> FlowSetup {
+    let sizes = [
+        ("groups", 33),
+        ("routers_per_group", routers),
+        ("terminals_per_router", terminals),
+        ("global_ports_per_router", 4),
+    ];
+    let fabric = topology("dragonfly", &sizes.map(|(name, n)| (name, int(n))));
+    let setup = setup(&fabric, "valiant", work);
+    FlowSetup { config: FlowConfig { divided: most > 0, max_links: most, ..setup.config }, ..setup }
+}
+
 struct Case {
     name: &'static str,
     setup: fn() -> FlowSetup,
@@ -235,6 +248,30 @@ const CASES: &[Case] = &[
         setup: || deep_tree(random_at_once(1024, 30_000, size)),
     },
     Case { name: "tree-64 10^4 random, different", setup: || tree(8, random_at_once(64, 10_000, size)) },
+    Case {
+        name: "valiant-1056 10^3 random, different, divided",
+        setup: || valiant(8, 4, 4096, random_at_once(1056, 1000, size)),
+    },
+    Case {
+        name: "valiant-1056 10^3 random, different, single",
+        setup: || valiant(8, 4, 0, random_at_once(1056, 1000, size)),
+    },
+    Case {
+        name: "valiant-8448 10^3 random, equal, divided",
+        setup: || valiant(32, 8, 1 << 20, random_at_once(8448, 1000, |_| 1_000_000)),
+    },
+    Case {
+        name: "valiant-8448 10^3 random, different, divided",
+        setup: || valiant(32, 8, 1 << 20, random_at_once(8448, 1000, size)),
+    },
+    Case {
+        name: "valiant-8448 10^3 random, different, 4096 links",
+        setup: || valiant(32, 8, 4096, random_at_once(8448, 1000, size)),
+    },
+    Case {
+        name: "valiant-8448 10^3 random, different, single",
+        setup: || valiant(32, 8, 0, random_at_once(8448, 1000, size)),
+    },
     Case { name: "torus-1000 20000 in turn, 1 MB", setup: || torus(&[10; 3], in_turn(1000, 40, 1_000_000)) },
 ];
 

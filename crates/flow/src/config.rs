@@ -5,6 +5,7 @@ use base::{
     param::{Kind, Param, Values},
     registry::About,
     time::Ps,
+    units::percent,
 };
 
 /// Documentation and keys of the model.
@@ -65,7 +66,14 @@ pub const ABOUT: About = About {
             default: Some("divided"),
             doc: "What becomes of a message where the routing spreads packets over several paths. `divided`: it flows over all of them at once, divided equally among the choices that \
                   the routing names at each router; so do paths of equal length that are chosen by load. The verdict says `divided-evenly`. Paths of different lengths \
-                  chosen by load (UGAL and the like), or too many paths: it takes one, and the verdict says `single-path`. `single`: it always takes one.",
+                  chosen by load (UGAL and the like), or more links than `max_links`: it takes one, and the verdict says `single-path`. `single`: it always takes one.",
+        },
+        Param {
+            name: "max_links",
+            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            default: Some("4096"),
+            doc: "Links over which a message is divided at most. Time and memory of a message grow with them. One that would have more takes one path; the \
+                  verdict says `single-path` and how many these were.",
         },
         Param {
             name: "accuracy",
@@ -97,6 +105,8 @@ pub struct FlowConfig {
     pub changes: Vec<BandwidthChange>,
     /// Messages are divided over the paths that the routing spreads packets over.
     pub divided: bool,
+    /// Links over which a message is divided at most.
+    pub max_links: u64,
     /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Delays`].
     pub accuracy: f64,
     /// Programs: largest message that is sent without asking.
@@ -118,6 +128,7 @@ impl FlowConfig {
             max_flows: 4_000_000,
             changes: Vec::new(),
             divided: true,
+            max_links: 4096,
             accuracy: 0.0,
             eager: 64 << 10,
             control: 16,
@@ -145,6 +156,7 @@ impl FlowConfig {
             max_flows: values.int("max_flows"),
             changes: Vec::new(),
             divided: values.text("paths") == "divided",
+            max_links: values.int("max_links"),
             accuracy: accuracy(&values.text("accuracy")).unwrap_or(0.0),
             eager: values.int("eager"),
             control: values.int("control"),
@@ -159,8 +171,7 @@ pub fn accuracy(text: &str) -> Option<f64> {
     if text == "exact" {
         return Some(0.0);
     }
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=50.0).contains(&percent).then_some(percent / 100.0)
+    percent(text).filter(|part| *part <= 0.5)
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ use fabric::{
     graph::{Fabric, Peer},
     routing::{Hop, Routing},
 };
-use std::collections::BTreeMap;
 
 /// Routers that a path may visit.
 const MAX_HOPS: u16 = 64;
 
-/// Places that packets of a message may be at; beyond, each message takes one path.
+/// Places that packets of a message may be at; beyond, the message takes one path.
 const MAX_PLACES: usize = 20_000;
 
 /// A message's way over several paths.
@@ -33,64 +32,108 @@ pub struct Division {
 /// Where a packet is: what the routing may know of it, in the order in which places are looked at.
 type Place = (RouterId, PortId, ChannelId, u32);
 
-/// Divides what goes from one terminal to another. None if paths are too many, too long, or end elsewhere.
-#[must_use]
+/// Why a message takes one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Single {
+    /// There is one path, or the parts cannot be told.
+    Untold,
+    /// A division would have too many links, or packets be at too many places.
+    Wide,
+}
+
+/// Divides what goes from one terminal to another over so many links at most.
+///
+/// # Errors
+/// Why it is not divided: paths are too many, too long, or end elsewhere.
 pub fn divide(
     fabric: &Fabric,
     routing: &dyn Routing,
     (source, destination): (TerminalId, TerminalId),
     random: Stream,
-) -> Option<Division> {
+    most: usize,
+) -> Result<Division, Single> {
     let (router, in_port) = fabric.attached(source);
-    let mut links: BTreeMap<(u16, u32), f64> =
-        BTreeMap::from([((0, fabric.injection(source).number()), 1.0)]);
-    let mut here: BTreeMap<Place, f64> = BTreeMap::from([((router, in_port, ChannelId::FIRST, 0), 1.0)]);
+    let mut whole = Summed::new(fabric.links());
+    whole.add(fabric.injection(source).number(), 1.0);
+    let mut here: Vec<(Place, f64)> = vec![((router, in_port, ChannelId::FIRST, 0), 1.0)];
     let (mut routers, mut lengths, mut places) = (0.0, 0, 0);
-    let mut options = Vec::new();
+    let (mut next, mut crossed, mut options) = (Vec::new(), Vec::new(), Vec::new());
     for visited in 0..MAX_HOPS {
-        let mut next: BTreeMap<Place, f64> = BTreeMap::new();
         let mut arrived = 0.0;
-        for (&(router, in_port, vc, state), &part) in &here {
+        for &((router, in_port, vc, state), part) in &here {
             let hop = Hop { router, in_port, vc, visited, source, destination, state, random };
             options.clear();
             routing.options(&hop, &mut options);
             let each = part / options.len() as f64;
             for choice in &options {
                 let link = fabric.port_index(router, choice.port);
-                *links.entry((visited + 1, link.number())).or_default() += each;
-                match fabric.ports().get(link.index())?.peer {
+                crossed.push((link.number(), each));
+                match fabric.ports().get(link.index()).map_or(Peer::None, |port| port.peer) {
                     Peer::Router { router, port } => {
-                        *next.entry((router, port, choice.vc, choice.state)).or_default() += each;
+                        next.push(((router, port, choice.vc, choice.state), each));
                     }
                     Peer::Terminal(terminal) if terminal == destination => arrived += each,
-                    Peer::Terminal(_) | Peer::None => return None,
+                    Peer::Terminal(_) | Peer::None => return Err(Single::Untold),
                 }
             }
         }
+        // Packets that reach a link after different hops are counted together.
+        merge(&mut crossed);
+        crossed.drain(..).for_each(|(link, part)| whole.add(link, part));
+        if whole.parts.len() > most {
+            return Err(Single::Wide);
+        }
+        merge(&mut next);
         routers += arrived * f64::from(visited + 1);
         lengths += u32::from(arrived > 0.0);
         places += next.len();
-        if next.is_empty() {
-            // Packets that reach a link after different hops are counted together.
-            let mut summed: Vec<(u32, f64)> = Vec::new();
-            let mut place: BTreeMap<u32, usize> = BTreeMap::new();
-            for ((_, link), part) in links {
-                match place.get(&link) {
-                    Some(&at) => summed[at].1 += part,
-                    None => {
-                        place.insert(link, summed.len());
-                        summed.push((link, part));
-                    }
-                }
-            }
-            return Some(Division { links: summed, routers, alike: lengths == 1 });
-        }
         if places > MAX_PLACES {
-            return None;
+            return Err(Single::Wide);
         }
-        here = next;
+        if next.is_empty() {
+            return Ok(Division { links: whole.parts, routers, alike: lengths == 1 });
+        }
+        std::mem::swap(&mut here, &mut next);
+        next.clear();
     }
-    None
+    Err(Single::Untold)
+}
+
+/// Sorts parts by where they are, and adds up those of one place in the order in which they came: a sum's last digit depends on it.
+// Valiant's packets are at thousands of places: a map would be searched for each part that comes.
+fn merge<K: Ord>(parts: &mut Vec<(K, f64)>) {
+    parts.sort_by(|a, b| a.0.cmp(&b.0));
+    parts.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 += later.1;
+        }
+        same
+    });
+}
+
+/// Parts by link, in the order in which links are first reached.
+struct Summed {
+    parts: Vec<(u32, f64)>,
+    /// By link, where it is among the parts, if it is there at all.
+    places: Vec<u32>,
+}
+
+impl Summed {
+    fn new(links: u32) -> Self {
+        Self { parts: Vec::new(), places: vec![0; links as usize] }
+    }
+
+    fn add(&mut self, link: u32, part: f64) {
+        let place = &mut self.places[link as usize];
+        match self.parts.get_mut(*place as usize) {
+            Some(sum) if sum.0 == link => sum.1 += part,
+            _ => {
+                *place = self.parts.len() as u32;
+                self.parts.push((link, part));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -99,9 +142,18 @@ mod tests {
     use base::rng::Purpose;
     use model::samples::{int, routing, topology};
 
-    fn division(fabric: &Fabric, routing: &dyn Routing, ends: (u32, u32)) -> Option<Division> {
+    fn within(
+        most: usize,
+        fabric: &Fabric,
+        routing: &dyn Routing,
+        ends: (u32, u32),
+    ) -> Result<Division, Single> {
         let ends = (TerminalId::new(ends.0), TerminalId::new(ends.1));
-        divide(fabric, routing, ends, Stream::new(1, Purpose::Route, 0))
+        divide(fabric, routing, ends, Stream::new(1, Purpose::Route, 0), most)
+    }
+
+    fn division(fabric: &Fabric, routing: &dyn Routing, ends: (u32, u32)) -> Option<Division> {
+        within(usize::MAX, fabric, routing, ends).ok()
     }
 
     /// What enters a router leaves it, and all ancestors get the same.
@@ -113,6 +165,8 @@ mod tests {
         let parts: Vec<f64> = d.links.iter().map(|l| l.1).collect();
         assert_eq!(parts, [1.0, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 1.0]);
         assert_eq!((d.routers, d.alike), (3.0, true));
+        assert_eq!(within(10, &fabric, &*up, (0, 15)), Ok(d));
+        assert_eq!(within(9, &fabric, &*up, (0, 15)), Err(Single::Wide));
         // Below one leaf there is one path.
         assert_eq!(division(&fabric, &*up, (0, 1)).map(|d| d.links.len()), Some(2));
     }
@@ -135,5 +189,8 @@ mod tests {
         assert!((sum - d.routers - 1.0).abs() < 1e-9, "{sum}");
         assert!(first >= 1.0 && last <= 1.0);
         assert!(d.links.iter().all(|l| l.1 <= 1.0 + 1e-9));
+        let mut once: Vec<u32> = d.links.iter().map(|l| l.0).collect();
+        once.sort_unstable();
+        assert!(once.windows(2).all(|w| w[0] < w[1]), "each link once: {once:?}");
     }
 }

@@ -60,6 +60,13 @@ pub fn judge(
             "the routing spreads traffic over several paths; here each message takes one of them as a whole";
         verdict.detail.push(why.to_owned());
     }
+    if ended.domain.network.wide > 0 {
+        let (wide, most) = (are(ended.domain.network.wide), cx.config.max_links);
+        let why = format!(
+            "{wide} on one path, since a division would have more than {most} links (see `max_links`)"
+        );
+        verdict.detail.push(why);
+    }
     if ended.observer.latency.moments().count < 2 {
         verdict.flag("too-few-samples");
     }
@@ -70,7 +77,8 @@ pub fn judge(
 fn approximate(accuracy: f64, batches: &Delays, verdict: &mut Verdict) {
     if accuracy > 0.0 {
         verdict.flag("approximate");
-        let (percent, longest) = (accuracy * 100.0, batches.longest * 1e6);
+        // As it was written: what a hundredth lost in binary is not shown.
+        let (percent, longest) = ((accuracy * 1e8).round() / 1e6, batches.longest * 1e6);
         verdict.detail.push(format!(
             "accuracy = \"{percent} %\": {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
              its time alone; the longest delay was {longest:.3} us",

@@ -1,11 +1,19 @@
 //! Predicts the memory of a run.
 
-use crate::context::FlowSetup;
+use crate::{
+    context::FlowSetup,
+    network::{MAX_KEPT, division},
+};
+use base::{
+    index::TerminalId,
+    rng::{Purpose, Stream},
+};
 use model::memory::Prediction;
 use ranks::memory;
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank.
+/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank. Of those that are divided over paths, whose
+/// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
     /// A route with its links, and what is known of its pair.
@@ -15,10 +23,180 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let flows = setup.config.max_flows.min(ranks.saturating_mul(100));
+    let pairs = ranks.saturating_mul(ranks.min(256));
     let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     parts.push(("links", links.saturating_mul(256)));
-    parts.push(("routes", ranks.saturating_mul(ranks.min(256)).saturating_mul(ROUTE)));
+    parts.push(("routes", pairs.saturating_mul(ROUTE)));
     parts.push(("flows", flows.saturating_mul(FLOW)));
+    if let Some(width) = width(setup) {
+        let at_a_time = setup.config.max_flows.min(ranks.saturating_mul(10));
+        parts.push(("divided routes", width.routes(pairs, at_a_time)));
+        parts.push(("divided flows", width.flows(at_a_time)));
+    }
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// How wide divided routes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Width {
+    /// Links of the way there.
+    there: u64,
+    /// Links of both ways, which overlap or not.
+    both: u64,
+}
+
+impl Width {
+    /// Routes of so many pairs, and those that are not kept, of flows under way.
+    fn routes(self, pairs: u64, flows: u64) -> u64 {
+        // A link and its part on the way there; a link and its use, also of the way back.
+        let each = self.there * (4 + 8) + self.both * 16;
+        let kept = pairs.min(MAX_KEPT as u64 / self.there);
+        kept.saturating_add(flows.min(pairs - kept)).saturating_mul(each)
+    }
+
+    /// What the solver has of so many flows: blocks of 2^n links and uses, and lists of members, which double as they grow.
+    fn flows(self, flows: u64) -> u64 {
+        flows.saturating_mul(self.both.next_power_of_two() * 24 + self.both * 32)
+    }
+}
+
+/// The widest of a few routes of the jobs, if they are divided.
+fn width(setup: &FlowSetup) -> Option<Width> {
+    let networks = [
+        setup.routing.as_ref().map(|routing| (&setup.fabric, routing)),
+        setup.change.as_ref().map(|change| (&change.fabric, &change.routing)),
+    ];
+    let stream = Stream::new(setup.seed, Purpose::Route, 0);
+    let most = setup.config.max_links;
+    let mut widest = None;
+    if !setup.config.divided {
+        return None;
+    }
+    for (fabric, routing) in networks.into_iter().flatten() {
+        let wide = |ends: (TerminalId, TerminalId)| {
+            let asked = ends.0 != ends.1 && !fabric.is_cut_off(ends.0) && !fabric.is_cut_off(ends.1);
+            let found =
+                asked.then(|| division(fabric, &**routing, ends, &|n| stream.owned_by(n << 24), most));
+            found.and_then(Result::ok).map(|found| found.0.links.len() as u64)
+        };
+        for job in &setup.jobs {
+            let ranks = &job.placement;
+            let (Some(&first), Some(&last)) = (ranks.first(), ranks.last()) else { continue };
+            let middle = ranks[ranks.len() / 2];
+            let ends = [(first, last), (middle, first), (last, middle)];
+            widest = widest.max(ends.into_iter().filter_map(wide).max());
+        }
+    }
+    let back = setup.config.rules.cross > 0.0;
+    widest.map(|there| Width { there, both: if back { 2 * there } else { there } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::FlowConfig,
+        context::context,
+        fine_time::FineTime,
+        network::{Network, Pair},
+        rules::Rules,
+        sharing::Sharing,
+    };
+    use model::{
+        samples::{int, link, routing, topology},
+        setup::{JobSetup, Measure, Until},
+    };
+    use std::sync::Arc;
+    use workload::{program::list::List, registry::Work};
+
+    fn setup(algorithm: &str, rules: Rules) -> FlowSetup {
+        let sizes = [
+            ("groups", 9),
+            ("routers_per_group", 4),
+            ("terminals_per_router", 2),
+            ("global_ports_per_router", 2),
+        ];
+        let fabric = topology("dragonfly", &sizes.map(|(name, n)| (name, int(n))));
+        let placement = TerminalId::first(fabric.terminals()).collect();
+        FlowSetup {
+            routing: Some(routing(&fabric, algorithm, &[])),
+            change: None,
+            links: vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()],
+            jobs: vec![JobSetup {
+                name: "job".to_owned(),
+                work: Work::Program(Arc::new(List::new(Vec::new()))),
+                placement,
+                message: None,
+                start: 0,
+                compute_ppb: JobSetup::COMPUTE_AS_IS,
+            }],
+            config: FlowConfig::new(rules),
+            seed: 1,
+            until: Until::Time(1_000_000_000),
+            warmup: 0,
+            measure: Measure::default(),
+            check: false,
+            energy: None,
+            fabric,
+        }
+    }
+
+    fn predicted(setup: &FlowSetup, part: &str) -> u64 {
+        predict(setup).parts.iter().find(|p| p.0 == part).map_or(0, |p| p.1)
+    }
+
+    /// Ten messages of each rank at once, each of another pair: what is kept of their routes, and of them in the solver.
+    #[test]
+    fn no_less_is_predicted_than_is_kept_of_divided_messages() {
+        for rules in [Rules::plain(), Rules::cm02()] {
+            let setup = setup("valiant", rules);
+            let cx = context(&setup).expect("a setup that can be run");
+            let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
+            let mut network = Network::new(&cx, &mut sharing);
+            let hosts = setup.fabric.terminals();
+            let mut begun = 0;
+            for (source, step) in (0..hosts).flat_map(|source| (1..=10).map(move |step| (source, step))) {
+                let (source, destination) =
+                    (TerminalId::new(source), TerminalId::new((source + 7 * step) % hosts));
+                let row = network.pair(source, destination);
+                let pair = Pair { source, destination, row };
+                let route = network.route(&cx, &mut sharing, pair, begun).expect("there is a way");
+                sharing.begin(FineTime::at(0), route, 1 << 20, None, begun as u32);
+                begun += 1;
+            }
+            assert!(network.evenly && network.wide == 0);
+            let mut over = Vec::new();
+            while sharing.next().is_some_and(|at| at.rounded() < 1_000_000) {
+                assert!(sharing.step(1_000_000, &mut over));
+            }
+            assert_eq!(sharing.active(), begun);
+            let (routes, solver) = sharing.wide_bytes();
+            let (routes_said, flows_said) =
+                (predicted(&setup, "divided routes"), predicted(&setup, "divided flows"));
+            assert!(routes_said >= routes, "{routes_said} said, {routes} kept of routes");
+            assert!(flows_said >= solver, "{flows_said} said, {solver} kept of flows");
+            assert!(flows_said < 4 * solver, "{flows_said} said, {solver} kept of flows: far too much");
+        }
+    }
+
+    #[test]
+    fn what_takes_one_path_is_not_predicted_to_be_wide() {
+        assert_eq!(width(&setup("minimal", Rules::plain())), None);
+        let mut valiant = setup("valiant", Rules::plain());
+        assert!(width(&valiant).is_some_and(|w| w.there > 50 && w.both == w.there));
+        valiant.config.max_links = 50;
+        assert_eq!(width(&valiant), None);
+        valiant.config.max_links = 4096;
+        valiant.config.divided = false;
+        assert_eq!(width(&valiant), None);
+    }
+
+    #[test]
+    fn routes_beyond_those_that_are_kept_go_with_their_flows() {
+        let width = Width { there: 3000, both: 3000 };
+        let each = 3000 * 28;
+        assert_eq!(width.routes(100, 5), 100 * each);
+        assert_eq!(width.routes(1 << 40, 5), (MAX_KEPT as u64 / 3000 + 5) * each);
+    }
 }

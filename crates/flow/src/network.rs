@@ -3,7 +3,7 @@
 use super::{
     changes::BandwidthChange,
     context::Context,
-    divide::{Division, divide},
+    divide::{Division, Single, divide},
     fine_time::FineTime,
     sharing::{LinkChange, Policy, Sharing},
 };
@@ -28,7 +28,7 @@ const MAX_HOPS: u16 = 4096;
 const SAMPLES: u64 = 16;
 
 /// Links of divided routes that are kept; beyond, routes are found again for each message.
-const MAX_KEPT: usize = 30_000_000;
+pub const MAX_KEPT: usize = 30_000_000;
 
 /// No route that is the same for all messages.
 const NONE: u32 = u32::MAX;
@@ -52,8 +52,10 @@ pub struct Network {
     pub evenly: bool,
     /// Some message was divided over paths among which the routing chooses by load.
     pub by_load: bool,
-    /// Pairs whose messages are not divided.
-    whole: Vec<bool>,
+    /// Messages that would be divided over too many links; one whose path fails counts again.
+    pub wide: u64,
+    /// Why a pair's messages are not divided, if that is known.
+    whole: Vec<Option<Single>>,
     /// Links of divided routes that are kept for their pairs.
     kept: usize,
 }
@@ -87,6 +89,7 @@ impl Network {
             spreads: false,
             evenly: false,
             by_load: false,
+            wide: 0,
             whole: Vec::new(),
             kept: 0,
         }
@@ -108,7 +111,7 @@ impl Network {
         debug_assert_ne!(pair, NONE, "the last number stands for no route");
         self.known.set(key, 0, pair);
         self.routes.push(NONE);
-        self.whole.push(false);
+        self.whole.push(None);
         pair
     }
 
@@ -130,6 +133,7 @@ impl Network {
         if let Some(route) = self.divided(cx, sharing, Pair { source, destination, row: pair }, identity) {
             return Ok(route);
         }
+        self.wide += u64::from(self.whole[pair as usize] == Some(Single::Wide));
         let (path, fixed) = self.path(cx, source, destination, identity)?;
         self.spreads |= path.spreads;
         let back = if sharing.has_cross_traffic() && source != destination {
@@ -151,17 +155,18 @@ impl Network {
     /// A route over all paths that the routing spreads packets over; none if there is one path, or the paths cannot be told.
     fn divided(&mut self, cx: &Context, sharing: &mut Sharing, pair: Pair, identity: u64) -> Option<u32> {
         let Pair { source, destination, row } = pair;
-        if !cx.config.divided || source == destination || self.whole[row as usize] {
+        if !cx.config.divided || source == destination || self.whole[row as usize].is_some() {
             return None;
         }
-        let found = self.division(cx, (source, destination), identity);
-        self.whole[row as usize] = found.is_none();
-        let (there, oblivious) = found?;
-        let (back, _) = if sharing.has_cross_traffic() {
-            self.division(cx, (destination, source), identity)?
-        } else {
-            (Division { links: Vec::new(), routers: 0.0, alike: true }, true)
+        let there = self.division(cx, (source, destination), identity);
+        let back = || match sharing.has_cross_traffic() {
+            true => self.division(cx, (destination, source), identity),
+            false => Ok((Division { links: Vec::new(), routers: 0.0, alike: true }, true)),
         };
+        let both = there.and_then(|there| Ok((there, back()?.0)));
+        // If either way cannot be divided it is remembered: the next message of the pair would ask in vain again.
+        self.whole[row as usize] = both.as_ref().err().copied();
+        let ((there, oblivious), back) = both.ok()?;
         self.evenly = true;
         self.by_load |= !oblivious;
         let between = cx.config.router_delay as f64 * 1e-12 * there.routers;
@@ -177,29 +182,19 @@ impl Network {
         Some(route)
     }
 
-    /// The parts of a message on the paths that the routing spreads over, and whether it does so without a look at the load. None if all packets
-    /// take one path, or if paths of different lengths are chosen by load: those follow no fixed parts.
+    /// See [`division`].
     fn division(
         &self,
         cx: &Context,
         ends: (TerminalId, TerminalId),
         identity: u64,
-    ) -> Option<(Division, bool)> {
+    ) -> Result<(Division, bool), Single> {
         let change = cx.change.as_ref().filter(|_| self.after);
         let (fabric, routing) = match change {
             Some(change) => (&*change.fabric, &*change.routing),
-            None => (&*cx.fabric, cx.routing.as_deref()?),
+            None => (&*cx.fabric, cx.routing.as_deref().ok_or(Single::Untold)?),
         };
-        let walk = |n: u64| walk(fabric, routing, ends, self.random.owned_by(identity ^ n << 24), None);
-        let (first, fixed) = walk(0)?;
-        // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
-        if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links))
-        {
-            return None;
-        }
-        let division = divide(fabric, routing, ends, self.random.owned_by(identity))?;
-        let oblivious = routing.facts().oblivious;
-        (oblivious || division.alike).then_some((division, oblivious))
+        division(fabric, routing, ends, &|n| self.random.owned_by(identity ^ n << 24), cx.config.max_links)
     }
 
     /// Directed links from one terminal to another, and whether all messages take them.
@@ -244,7 +239,7 @@ impl Network {
         if let Some(change) = &cx.change {
             self.after = true;
             self.routes.fill(NONE);
-            self.whole.fill(false);
+            self.whole.fill(None);
             self.kept = 0;
             let ports = cx.fabric.ports().iter().zip(change.fabric.ports());
             for (link, (before, after)) in ports.enumerate() {
@@ -275,6 +270,29 @@ struct Path {
     routers: u32,
     /// Some router on it could have chosen another port.
     spreads: bool,
+}
+
+/// The parts of a message on the paths that the routing spreads over, and whether it does so without a look at the load. `random` are the streams
+/// of packets; `most` is the number of links that it may have.
+///
+/// # Errors
+/// Why it is not divided: all packets take one path, paths of different lengths are chosen by load, which follow no fixed parts, or they are too many.
+pub fn division(
+    fabric: &Fabric,
+    routing: &dyn Routing,
+    ends: (TerminalId, TerminalId),
+    random: &dyn Fn(u64) -> Stream,
+    most: u64,
+) -> Result<(Division, bool), Single> {
+    let walk = |n: u64| walk(fabric, routing, ends, random(n), None);
+    let (first, fixed) = walk(0).ok_or(Single::Untold)?;
+    // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
+    if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links)) {
+        return Err(Single::Untold);
+    }
+    let division = divide(fabric, routing, ends, random(0), usize::try_from(most).unwrap_or(usize::MAX))?;
+    let oblivious = routing.facts().oblivious;
+    if oblivious || division.alike { Ok((division, oblivious)) } else { Err(Single::Untold) }
 }
 
 /// Solver's links of a platform are numbered as the platform's.
@@ -377,4 +395,86 @@ fn walk(
         hop.visited += 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FlowConfig, FlowSetup, context::context, rules::Rules};
+    use fabric::routing::{Choice, Facts};
+    use model::{
+        samples::{int, link, routing, topology},
+        setup::{Measure, Until},
+    };
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    /// Spreads what goes to other terminals than the first, to which there is one path; counts how often it is asked.
+    struct OneWay {
+        inner: Arc<dyn Routing>,
+        asked: AtomicU64,
+    }
+
+    impl Routing for OneWay {
+        fn vcs(&self) -> u8 {
+            self.inner.vcs()
+        }
+        fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+            if hop.destination != TerminalId::new(0) {
+                return self.inner.route(hop, congestion);
+            }
+            let mut out = Vec::new();
+            self.inner.options(hop, &mut out);
+            out[0]
+        }
+        fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.inner.options(hop, out);
+            if hop.destination == TerminalId::new(0) {
+                out.truncate(1);
+            }
+        }
+        fn facts(&self) -> Facts {
+            Facts::OBLIVIOUS
+        }
+    }
+
+    /// With cross-traffic a message is divided if the way back is: that it cannot be is found out once for a pair.
+    #[test]
+    fn a_pair_with_one_way_back_is_asked_about_once() {
+        let fabric = topology("fat-tree", &[("k", int(4)), ("levels", int(2))]);
+        let up = [("up", base::param::Value::Text("random".to_owned()))];
+        let inner = routing(&fabric, "nearest-common-ancestor", &up);
+        let one_way = Arc::new(OneWay { inner, asked: AtomicU64::new(0) });
+        let setup = FlowSetup {
+            routing: Some(Arc::clone(&one_way) as Arc<dyn Routing>),
+            change: None,
+            links: vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()],
+            jobs: Vec::new(),
+            config: FlowConfig::new(Rules::cm02()),
+            seed: 1,
+            until: Until::Time(1_000_000_000),
+            warmup: 0,
+            measure: Measure::default(),
+            check: false,
+            energy: None,
+            fabric,
+        };
+        let cx = context(&setup).expect("a setup that can be run");
+        let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
+        let mut network = Network::new(&cx, &mut sharing);
+        let (source, destination) = (TerminalId::new(0), TerminalId::new(15));
+        let pair = Pair { source, destination, row: network.pair(source, destination) };
+        let mut asked = |identity: u64| {
+            one_way.asked.store(0, Ordering::Relaxed);
+            network.route(&cx, &mut sharing, pair, identity).expect("there is a way");
+            one_way.asked.load(Ordering::Relaxed)
+        };
+        let (first, second) = (asked(0), asked(1));
+        // Two walks: there and back, of three routers each.
+        assert!(first > 10 && second <= 6, "{first} {second}");
+        assert!(network.spreads && !network.evenly);
+    }
 }

@@ -126,6 +126,8 @@ pub struct Sharing {
     /// By link, the bundle that is aside there.
     alone: Vec<u32>,
     routes: Vec<Route>,
+    /// By link, where it is in the list of uses that is made, if it is there at all.
+    places: Vec<u32>,
     forgotten: Vec<u32>,
     flows: Vec<Flow>,
     free: Vec<u32>,
@@ -165,6 +167,7 @@ impl Sharing {
             policies: Vec::new(),
             alone: Vec::new(),
             routes: Vec::new(),
+            places: Vec::new(),
             forgotten: Vec::new(),
             flows: Vec::new(),
             free: Vec::new(),
@@ -193,6 +196,7 @@ impl Sharing {
         self.latencies.push(latency);
         self.policies.push(policy);
         self.alone.push(NONE);
+        self.places.push(0);
         self.used.push(0.0);
         self.before.push(0.0);
         self.solver.link(bandwidth)
@@ -526,7 +530,7 @@ impl Sharing {
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: FineTime) {
         // Whatever waited is in this solution, so that the next wait begins with what happens after it.
-        self.nothing_waits();
+        self.nothing_waits(at);
         self.moved.clear();
         self.share_detached(at);
         let mut changed = std::mem::take(&mut self.listed);

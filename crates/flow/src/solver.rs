@@ -94,7 +94,8 @@ impl Solver {
             queued: false,
             forced: false,
         });
-        self.links.push(Link { members: Vec::new(), before: f64::INFINITY, listed: false, total: f64::NAN });
+        let (before, total) = (f64::INFINITY, f64::NAN);
+        self.links.push(Link { members: Vec::new(), before, listed: false, place: 0, total });
         (self.links.len() - 1) as u32
     }
 
@@ -153,10 +154,14 @@ impl Solver {
         merged.clear();
         for (link, usage) in route {
             debug_assert!(usage >= 0.0, "nobody gives a link anything");
-            // Routes are short: a search along the list is cheaper than a map, and allocates nothing.
-            match merged.iter_mut().find(|m: &&mut (u32, f64)| m.0 == link) {
-                Some(twice) => twice.1 += usage,
-                None => merged.push((link, usage)),
+            // A route over many paths has thousands of links, so none is searched for: a link says where it would be, and the list whether it is.
+            let place = &mut self.links[link as usize].place;
+            match merged.get_mut(*place as usize) {
+                Some(twice) if twice.0 == link => twice.1 += usage,
+                _ => {
+                    *place = merged.len() as u32;
+                    merged.push((link, usage));
+                }
             }
         }
         // A list of its own for each route would be one more place in memory to wait for.

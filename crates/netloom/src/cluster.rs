@@ -15,6 +15,7 @@ use base::{
     index::{PortId, RouterId},
     param::Problem,
     registry::{find, nearest},
+    units::percent,
 };
 use fabric::{
     engines::{self, ENGINES, Engine, Options},
@@ -156,13 +157,10 @@ impl Failing {
     /// If it is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || "write a share such as 1%, or a number of cables".to_owned();
-        match text.strip_suffix('%') {
-            Some(percent) => match percent.trim().parse::<f64>() {
-                Ok(p) if (0.0..=100.0).contains(&p) => Ok(Self::Share(p / 100.0)),
-                _ => Err(wrong()),
-            },
-            None => text.trim().parse().map(Self::Number).map_err(|_| wrong()),
+        if text.contains('%') {
+            return percent(text).filter(|part| *part <= 1.0).map(Self::Share).ok_or_else(wrong);
         }
+        text.trim().parse().map(Self::Number).map_err(|_| wrong())
     }
 
     /// As a share of the cables between switches.

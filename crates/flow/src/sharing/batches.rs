@@ -65,10 +65,7 @@ impl Sharing {
     pub(super) fn is_due(&mut self, at: FineTime, window: FineTime) -> bool {
         match self.delays.due {
             None if self.delays.accuracy == 0.0 => return true,
-            Some((due, since)) if due <= window => {
-                self.delays.longest = self.delays.longest.max(at.since(since));
-                return true;
-            }
+            Some((due, _)) if due <= window => return true,
             _ => {}
         }
         self.moved.clear();
@@ -77,9 +74,13 @@ impl Sharing {
         false
     }
 
-    /// Shares are found: nothing waits.
-    pub(super) fn nothing_waits(&mut self) {
-        self.delays.due = None;
-        self.delays.solutions += 1;
+    /// Shares are found at a moment, for whatever reason: nothing waits.
+    pub(super) fn nothing_waits(&mut self, at: FineTime) {
+        let d = &mut self.delays;
+        if let Some((due, since)) = d.due.take() {
+            // What the last flow left behind touched nobody after it was due, however late the next flow comes.
+            d.longest = d.longest.max(at.min(due).since(since));
+        }
+        d.solutions += 1;
     }
 }

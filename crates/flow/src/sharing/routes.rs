@@ -1,6 +1,6 @@
 //! Routes on one path or over several, and what a flow takes of their links.
 
-use super::{Route, Sharing};
+use super::{Policy, Route, Sharing};
 
 /// What is known of a route before its uses are summed.
 struct NewRoute {
@@ -42,15 +42,26 @@ impl Sharing {
         // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
         let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
         for (link, usage) in uses {
-            match summed.iter_mut().find(|s| s.0 == link) {
-                Some(s) if self.is_pipe(link) => s.1 = s.1.max(usage),
-                Some(s) => s.1 += usage,
-                None => summed.push((link, usage)),
+            // A route over many paths has thousands of links, so none is searched for.
+            let place = &mut self.places[link as usize];
+            match summed.get_mut(*place as usize) {
+                Some(s) if s.0 == link && self.policies[link as usize] == Policy::FatPipe => {
+                    s.1 = s.1.max(usage)
+                }
+                Some(s) if s.0 == link => s.1 += usage,
+                _ => {
+                    *place = summed.len() as u32;
+                    summed.push((link, usage));
+                }
             }
         }
         let NewRoute { links, parts, latency, hops } = way;
         debug_assert!(latency >= 0.0, "time on a route does not go back");
-        let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
+        let (pipes, uses) = if summed.iter().any(|s| self.is_pipe(s.0)) {
+            summed.into_iter().partition(|(link, _)| self.is_pipe(*link))
+        } else {
+            (Vec::new(), summed)
+        };
         let route = Route { links, parts, hops, uses, pipes, latency, bundles: Vec::new(), passing: false };
         if let Some(free) = self.forgotten.pop() {
             self.routes[free as usize] = route;
@@ -64,5 +75,17 @@ impl Sharing {
     pub(super) fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {
         let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
         route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part)
+    }
+
+    /// Bytes of links of routes, and of them in the solver.
+    #[cfg(test)]
+    pub fn wide_bytes(&self) -> (u64, u64) {
+        let use_size = size_of::<(u32, f64)>();
+        let one = |r: &Route| {
+            r.links.capacity() * 4
+                + r.parts.capacity() * 8
+                + (r.uses.capacity() + r.pipes.capacity()) * use_size
+        };
+        (self.routes.iter().map(one).sum::<usize>() as u64, self.solver.list_bytes())
     }
 }

@@ -229,6 +229,63 @@ fn an_end_acts_late_by_a_part_of_its_age() {
     assert_eq!(run(&mut s, 1), [11 * MS + US]);
 }
 
+/// What the last flow left behind is due long before the next one comes: nobody waited for all that time.
+#[test]
+fn a_pause_is_no_delay() {
+    let mut s = links(1, Rules::plain());
+    s.set_accuracy(0.07);
+    let route = s.route(vec![0], &[], 0.0);
+    for (tag, bytes) in [1_000_000, 1_500_000].into_iter().enumerate() {
+        s.begin(FineTime::at(0), route, bytes, None, tag as u32);
+    }
+    run(&mut s, 2);
+    s.begin(FineTime::at(1000 * MS), route, 1_000_000, None, 0);
+    run(&mut s, 1);
+    let longest = s.delays().longest;
+    assert!(longest > 0.0 && longest <= 0.07 * 3e-3, "{longest}");
+}
+
+/// A bandwidth that changes, or a flow that moves, has shares found before those that wait are due: they waited until then.
+#[test]
+fn a_solution_for_another_reason_ends_a_delay() {
+    for change in [true, false] {
+        let mut s = links(3, Rules::plain());
+        s.set_accuracy(0.5);
+        if change {
+            s.schedule(vec![LinkChange { at: FineTime::at(50 * US), link: 0, bandwidth: 5e8 }]);
+        }
+        let (shared, other) = (s.route(vec![0], &[], 0.0), s.route(vec![0, 1], &[], 0.0));
+        let alone = s.route(vec![2], &[], 0.0);
+        s.begin(FineTime::at(0), shared, 1_000_000, None, 0);
+        // It joins the first 1 us later, and would have its share half a millisecond after that.
+        let flow = s.begin(FineTime::at(0), other, 1_000_000, None, 1);
+        let mut over = Vec::new();
+        while s.step(60 * US, &mut over) {}
+        if !change {
+            s.divert(FineTime::at(50 * US), flow, alone);
+            s.refresh(FineTime::at(50 * US));
+        }
+        let longest = s.delays().longest;
+        assert!((longest - 48e-6).abs() < 1e-12, "{change}: {longest}");
+    }
+}
+
+/// Routes over many paths have as many links: what is done for a flow grows with them, not with their square, which would take minutes here.
+#[test]
+fn a_wide_route_costs_its_links() {
+    let count = 400_000u32;
+    let mut s = links(count, Rules::cm02());
+    let clock = std::time::Instant::now();
+    let parts: Vec<(u32, f64)> = (0..count).map(|l| (l, 1e-3)).collect();
+    for tag in 0..2 {
+        let route = s.divided(&parts, &parts, 0.0);
+        s.begin(FineTime::at(0), route, 1_000, None, tag);
+    }
+    let ends = run(&mut s, 2);
+    assert_eq!(ends[0], ends[1]);
+    assert!(clock.elapsed().as_secs() < 30, "{:?}", clock.elapsed());
+}
+
 proptest::proptest! {
     /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
     #[test]

@@ -1,6 +1,8 @@
 //! What a solution says of sharers and links.
 
 use super::{Solver, rows::same};
+#[cfg(test)]
+use super::{routes::Entry, rows::Member};
 
 impl Solver {
     /// What each flow of a sharer gets, by the last solution; infinite if neither link nor cap limits it.
@@ -42,5 +44,13 @@ impl Solver {
     pub fn route(&self, sharer: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.sharers[sharer as usize].block.range();
         range.map(|n| (self.routes.entries[n].link, self.routes.usages[n]))
+    }
+
+    /// Bytes of routes and of the lists of links.
+    #[cfg(test)]
+    pub fn list_bytes(&self) -> u64 {
+        let entries = self.routes.entries.len() * size_of::<Entry>() + self.routes.usages.len() * 8;
+        let members = self.links.iter().map(|l| l.members.capacity() * size_of::<Member>());
+        (entries + members.sum::<usize>()) as u64
     }
 }

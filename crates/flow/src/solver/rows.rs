@@ -74,6 +74,8 @@ pub(super) struct Link {
     pub(super) before: f64,
     /// It is in the list of links that somebody uses.
     pub(super) listed: bool,
+    /// While a route is made: where it is in the route's list, if it is there at all.
+    pub(super) place: u32,
     /// What all its sharers take per level; NaN if that must be summed again.
     pub(super) total: f64,
 }
