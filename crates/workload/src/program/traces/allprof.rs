@@ -14,7 +14,7 @@ use super::{
     words::wrong,
 };
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{
         ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Request, Script,
@@ -245,7 +245,7 @@ impl Maker {
                 if let Some((comm, mpich)) = self.comm(f, 4)? {
                     let (peer, tag) = (peer(f.whole(2)?, true, mpich)?, tag(f.whole(3)?, true)?);
                     let peer = self.peer(comm, peer);
-                    self.push(Call::Probe(Envelope { peer, tag, bytes: u64::MAX, comm: comm.number() }));
+                    self.push(Call::Probe(Envelope { peer, tag, bytes: UNKNOWN_BYTES, comm: comm.number() }));
                 }
                 Ok(Done::Call)
             }

@@ -18,7 +18,7 @@ use super::{
     words::{Scale, picoseconds, wrong},
 };
 use crate::program::{
-    Damage,
+    Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{Call, Calls, CollectiveKind, Dropped, Mode, Script, WORLD},
 };
@@ -357,7 +357,7 @@ impl Maker {
         // Receives whose size is not known have a negative one.
         let unknown = !sends && arguments.words.clone().next().is_some_and(|word| word.starts_with('-'));
         let bytes = if unknown {
-            u64::MAX
+            UNKNOWN_BYTES
         } else {
             let elements = arguments.count("size")?;
             elements.saturating_mul(arguments.size_of_type()?)

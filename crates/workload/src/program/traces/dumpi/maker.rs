@@ -7,7 +7,7 @@ use super::{
     record::{Record, Status},
 };
 use crate::program::{
-    ANY_TAG,
+    ANY_TAG, UNKNOWN_BYTES,
     mpi::{ANY_PEER, Call, CollectiveKind as K, CommRank, Envelope, Mode, PROC_NULL, Request},
     traces::{
         calls::{Found, Shape, own_count},
@@ -146,7 +146,8 @@ impl Maker {
                     return Ok(true);
                 }
                 if let Some(comm) = self.comm(n[2]) {
-                    let envelope = self.envelope(comm, met((n[0], n[1]), &r.statuses), u64::MAX, true)?;
+                    let envelope =
+                        self.envelope(comm, met((n[0], n[1]), &r.statuses), UNKNOWN_BYTES, true)?;
                     self.push(Call::Probe(envelope));
                 }
                 return Ok(true);

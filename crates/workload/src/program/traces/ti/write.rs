@@ -6,7 +6,7 @@
 
 use super::super::words::picoseconds;
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     collective::{Chooser, How, Piece, Sink, Task},
     lower::comms::{Communicators, resolve},
     mpi::{
@@ -336,7 +336,7 @@ impl Lines<'_, '_> {
         let Some((partner, tag)) = self.route(e)? else { return Ok(None) };
         self.writer.losses.open_tags += u64::from(tag == ANY.1 && !self.writer.tags.is_empty());
         // A size that is not known is negative.
-        if e.bytes == u64::MAX {
+        if e.bytes == UNKNOWN_BYTES {
             self.line(format_args!("{action} {partner} {tag} -1"));
         } else {
             self.line(format_args!("{action} {partner} {tag} {}", e.bytes));
@@ -364,7 +364,7 @@ impl Lines<'_, '_> {
     fn both(&mut self, sent: &Envelope, received: &Envelope) -> Done {
         if let (Some((to, 0)), Some((from, 0))) = (self.route(sent)?, self.route(received)?)
             && from >= 0
-            && received.bytes < u64::MAX
+            && received.bytes != UNKNOWN_BYTES
         {
             self.line(format_args!("sendrecv {} {to} {} {from}", sent.bytes, received.bytes));
             return Ok(());
