@@ -13,6 +13,7 @@ use crate::program::{
         calls::{Found, Shape, own_count},
         notes::{Notes, RankNotes},
         requests::Requests,
+        words::bytes,
     },
 };
 use base::index::RankId;
@@ -103,7 +104,7 @@ impl Maker {
         }
         let size =
             self.index.size(kind).ok_or_else(|| format!("the size of type {kind} is not in the file"))?;
-        Ok(count.saturating_mul(size))
+        bytes(count, size)
     }
 
     /// One end of a message, unless its communicator is not known.
