@@ -258,6 +258,23 @@ fn messages_longer_than_their_receives() {
     judge_program(&long, DONE, ("ok", &["truncated-messages"], &[]));
 }
 
+/// A trace may not say how long what it received was: such a receive takes what comes, as much as that is.
+#[test]
+fn receives_of_unknown_size() {
+    let receives = "0 recv 1 2 -1\n0 recv 1 2 -1\n";
+    let program = format!("0 init\n{receives}1 init\n1 send 0 2 8\n1 send 0 2 8\n");
+    judge_program(&program, DONE, ("ok", &[], &["truncated-messages"]));
+    // Announced messages, and receives that are posted late.
+    let long = program
+        .replace("send 0 2 8", "send 0 2 1000000")
+        .replace(receives, &format!("0 sleep 1e-5\n{receives}"));
+    judge_program(&long, DONE, ("ok", &[], &["truncated-messages"]));
+    // So does the most room that a program can ask for, four times of which are more than a number holds.
+    let room =
+        "ranks 2\nrank 0 { repeat 5 { recv 4194304 TiB from 1 } }\nrank 1 { repeat 5 { send 8 B to 0 } }\n";
+    judge_program(room, DONE, ("ok", &[], &["truncated-messages"]));
+}
+
 #[test]
 fn ranks_that_call_different_collectives() {
     let program = |last: &str| {

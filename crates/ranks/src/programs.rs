@@ -26,6 +26,7 @@ use super::{
 use base::{
     index::{RankId, TerminalId},
     time::Ps,
+    units::MAX_BYTES,
 };
 use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
 use serde::{Deserialize, Serialize};
@@ -389,6 +390,10 @@ impl Programs {
         self.incoming.give(incoming);
         if bytes > self.window.get(row).op.amount {
             self.truncates(row, (label.source, bytes));
+        }
+        // What has room for all that there can be does not say how much it gets: the message does.
+        if self.window.get(row).op.amount >= MAX_BYTES {
+            self.window.rows().edit(row).op.amount = bytes;
         }
         if !asks {
             return self.received(row, fx);

@@ -93,7 +93,8 @@ impl Sums {
         self.last = self.last.max(other.last);
         self.operations += other.operations;
         self.sent = (self.sent.0 + other.sent.0, self.sent.1 + other.sent.1);
-        self.received = (self.received.0 + other.received.0, self.received.1 + other.received.1);
+        self.received =
+            (self.received.0 + other.received.0, self.received.1.saturating_add(other.received.1));
     }
 }
 
@@ -139,7 +140,8 @@ impl Tally {
         rank.last = rank.last.max(f.time);
         match f.kind {
             Kind::Send => rank.sent = (rank.sent.0 + 1, rank.sent.1 + f.bytes),
-            Kind::Recv => rank.received = (rank.received.0 + 1, rank.received.1 + f.bytes),
+            // A receive may have room for far more than ever comes.
+            Kind::Recv => rank.received = (rank.received.0 + 1, rank.received.1.saturating_add(f.bytes)),
             _ => {}
         }
         if f.collective > 0 {

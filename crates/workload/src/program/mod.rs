@@ -45,6 +45,8 @@ pub const ANY_SOURCE: u32 = mpi::ANY_PEER.number();
 pub const ANY_RANK: RankId = RankId::new(ANY_SOURCE);
 /// Any tag matches ([`Op::tag`] of a receive); contexts must still agree.
 pub const ANY_TAG: u32 = u32::MAX;
+/// The size of a receive or probe whose source does not tell it: it takes a message of whatever size ([`Op::amount`], [`mpi::Envelope::bytes`]).
+pub const UNKNOWN_BYTES: u64 = u64::MAX;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

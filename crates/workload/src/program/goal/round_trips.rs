@@ -2,7 +2,7 @@
 
 use super::{Losses, is_binary, read_binary, read_text, write_binary, write_text};
 use crate::program::{
-    ANY_RANK, ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    ANY_RANK, ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program, UNKNOWN_BYTES,
     graph::{Graph, Link, Part, Positions},
     input::Input,
     mpi::Mode,
@@ -176,7 +176,7 @@ impl Cursor for OddCursor {
             ODD,
             Op { kind: Kind::JoinAny, ..ODD },
             Op { kind: Kind::Probe, tag: 3, peer: RankId::new(1), ..ODD },
-            Op { kind: Kind::Recv, peer: ANY_RANK, tag: ANY_TAG, context: 4, mode: Mode::Standard, ..ODD },
+            Op { kind: Kind::Recv, peer: ANY_RANK, tag: ANY_TAG, context: 4, amount: UNKNOWN_BYTES, ..ODD },
         ];
         batch.ops.extend(ops.get(self.0));
         if self.0 == 3 {
@@ -209,7 +209,7 @@ fn what_goal_cannot_say_is_counted() {
     assert_eq!(losses.lines().len(), 5);
     let text = String::from_utf8(text).unwrap();
     let zero = "num_ranks 2\n\nrank 0 {\nl1: send 3b to 1 tag 7\nl2: send 0b to 1 tag 8\nl2 irequires l1\n\
-        l3: calc 2\nl3 requires l2\nl4: calc 0\nl5: calc 0\nl6: recv 0b from -1 tag -1\n}\n";
+        l3: calc 2\nl3 requires l2\nl4: calc 0\nl5: calc 0\nl6: recv 4611686018427387904b from -1 tag -1\n}\n";
     assert!(text.starts_with(zero), "{text}");
     let mut bytes = io::Cursor::new(Vec::new());
     assert_eq!(write_binary(&Odd, NS, &mut bytes).unwrap(), losses);

@@ -7,8 +7,8 @@ use super::{
     binary::{COOKIE, COOKIE_BYTES, HEAD_BYTES, NODE_BYTES},
     joins::Joins,
 };
-use crate::program::{ANY_RANK, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, mpi::Mode};
-use base::{index::RankId, time::Ps};
+use crate::program::{ANY_RANK, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, UNKNOWN_BYTES, mpi::Mode};
+use base::{index::RankId, time::Ps, units::MAX_BYTES};
 use std::{
     collections::BTreeMap,
     io::{self, Seek, SeekFrom, Write},
@@ -295,6 +295,9 @@ impl Translator {
                     self.losses.open_tags += u64::from(op.context != 0 || !self.tags.is_empty());
                 } else if let Some(&tag) = self.tags.get(&(op.context, op.tag)) {
                     op.tag = tag;
+                }
+                if op.kind == Kind::Recv && op.amount == UNKNOWN_BYTES {
+                    op.amount = MAX_BYTES;
                 }
                 return;
             }

@@ -1,8 +1,8 @@
 //! Everything of the format, everything that can be wrong with it, and writing what was read.
 
-use super::{Ranks, read, write};
+use super::{Ranks, call, read, write};
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{
         ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL,
@@ -13,6 +13,7 @@ use base::{
     index::RankId,
     param::Problem,
     time::{NS, US},
+    units::MAX_BYTES,
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc};
@@ -181,6 +182,19 @@ fn every_call_is_read_and_written() {
     assert_eq!((v.kind, v.counts.as_deref()), (CollectiveKind::Alltoallv, Some(&[8, 9, 9, 8][..])));
     let Call::Collective(i) = &all[47] else { panic!("{:?}", all[47]) };
     assert_eq!((i.request, i.neighbours.as_deref()), (Some(6), Some(&[CommRank::new(1)][..])));
+}
+
+/// Traces may not know the size of what they wait for: what is written of that is read again.
+#[test]
+fn unknown_sizes_are_written_as_sizes_that_can_be_read() {
+    let unknown = message(1, 3, UNKNOWN_BYTES);
+    let mut text = "ranks 2\nrank 0 {\n".to_owned();
+    for made in [Call::Recv(unknown), Call::Probe(unknown)] {
+        call(&mut text, &made);
+        text.push('\n');
+    }
+    let script = parse(&(text + "}\n")).unwrap_or_else(|p| panic!("{p:?}"));
+    assert_eq!(calls(&script, 0), [Call::Recv(message(1, 3, MAX_BYTES)), Call::Probe(message(1, 3, 0))]);
 }
 
 /// What is reported of a line in a block of rank 0 of 4.

@@ -2,12 +2,12 @@
 
 use super::words::{COLLECTIVES, two_lists};
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     mpi::{ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
 };
 use base::{
     index::RankId,
-    units::{print_bytes, print_time},
+    units::{MAX_BYTES, print_bytes, print_time},
 };
 use std::{
     fmt::Write as _,
@@ -84,6 +84,10 @@ pub fn call(text: &mut String, call: &Call) {
             format!("waitany{} done{}", requests(all), requests(completed))
         }
         Call::Test { completed } => format!("test{}", requests(completed)),
+        // Its size matches nothing, so one that is not known is as good as none.
+        Call::Probe(e) if e.bytes == UNKNOWN_BYTES => {
+            format!("probe {}", end(&Envelope { bytes: 0, ..*e }, "from"))
+        }
         Call::Probe(e) => format!("probe {}", end(e, "from")),
         Call::Collective(c) => collective(c),
         Call::CommDup { comm, new } => format!("dup {} as c{new}", communicator(*comm)),
@@ -100,7 +104,9 @@ pub fn call(text: &mut String, call: &Call) {
 }
 
 fn end(envelope: &Envelope, preposition: &str) -> String {
-    let mut text = format!("{} {preposition} ", print_bytes(envelope.bytes));
+    // A receive of unknown size takes whatever comes: the most that the format can say.
+    let bytes = if envelope.bytes == UNKNOWN_BYTES { MAX_BYTES } else { envelope.bytes };
+    let mut text = format!("{} {preposition} ", print_bytes(bytes));
     let _ = match envelope.peer {
         ANY_PEER => write!(text, "any"),
         PROC_NULL => write!(text, "null"),

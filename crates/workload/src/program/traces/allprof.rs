@@ -14,13 +14,13 @@ use super::{
     words::wrong,
 };
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{
         ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Request, Script,
     },
 };
-use base::{index::RankId, param::Built, time::Ps};
+use base::{index::RankId, param::Built, time::Ps, units::MAX_TIME};
 use comms::{Comms, Handle};
 use fields::Fields;
 use std::{collections::VecDeque, path::Path, sync::Arc};
@@ -216,7 +216,12 @@ impl Maker {
             self.resumed = self.resumed.or(end);
             return Ok(());
         }
-        if let Some(time) = since.map(|time| Ps::try_from(time).unwrap_or(Ps::MAX)).filter(|&time| time > 0) {
+        if let Some(time) = since.filter(|&time| time > 0) {
+            let short = Ps::try_from(time).ok().filter(|&time| time <= MAX_TIME);
+            let time = short.ok_or_else(|| {
+                let what = format!("a computation of {time} ps is too long");
+                wrong(&self.ranks.name(self.rank), self.at, what)
+            })?;
             self.ready.insert(made, (Call::Compute(time), self.position()));
         }
         self.resumed = end.or(self.resumed);
@@ -245,7 +250,7 @@ impl Maker {
                 if let Some((comm, mpich)) = self.comm(f, 4)? {
                     let (peer, tag) = (peer(f.whole(2)?, true, mpich)?, tag(f.whole(3)?, true)?);
                     let peer = self.peer(comm, peer);
-                    self.push(Call::Probe(Envelope { peer, tag, bytes: u64::MAX, comm: comm.number() }));
+                    self.push(Call::Probe(Envelope { peer, tag, bytes: UNKNOWN_BYTES, comm: comm.number() }));
                 }
                 Ok(Done::Call)
             }

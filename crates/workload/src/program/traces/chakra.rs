@@ -111,10 +111,15 @@ struct Chakra {
 impl Chakra {
     fn nodes(&self, rank: RankId) -> Result<Vec<Node>, Damage> {
         let path = &self.paths[rank.index()];
-        match self.form {
-            Form::Json => json::read(path),
-            Form::Messages => message::read(path),
+        let nodes = match self.form {
+            Form::Json => json::read(path)?,
+            Form::Messages => message::read(path)?,
+        };
+        for node in &nodes {
+            let wrong = |what| Damage(format!("{}, node {}: {what}", path.display(), node.id));
+            node.check(self.scale.speed).map_err(wrong)?;
         }
+        Ok(nodes)
     }
 }
 

@@ -11,19 +11,19 @@
 //! when the first test is met.
 
 use super::{
-    calls::{Shape, own_count},
+    calls::Shape,
     files::{Listed, RankLines, Ranks},
     notes::{Notes, RankNotes},
     requests::Requests,
-    words::{Scale, picoseconds, wrong},
+    words::{Scale, computation, wrong},
 };
 use crate::program::{
-    Damage,
+    Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{Call, Calls, CollectiveKind, Dropped, Mode, Script, WORLD},
 };
-use ahead::ended_by_tests;
-use arguments::{Arguments, envelope, times};
+use ahead::{Name, ended_by_tests, opened};
+use arguments::{Arguments, envelope, is_type, times};
 use base::{index::RankId, param::Built};
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -32,6 +32,7 @@ use std::{
 
 mod ahead;
 mod arguments;
+mod uneven;
 mod write;
 
 pub use write::Writer;
@@ -72,6 +73,8 @@ const ACTIONS: [&str; 29] = [
 /// Kinds of [`Notes`].
 const SPLIT: u64 = 0;
 const UNOPENED: u64 = 1;
+const UNDECIDED_COUNTS: u64 = 2;
+const UNDECIDED_TAGS: u64 = 3;
 
 /// True if a text begins like such a trace: with the number of a rank and an action.
 pub(in crate::program) fn begins(head: &[u8]) -> bool {
@@ -101,11 +104,15 @@ enum Naming {
 fn naming(line: &str) -> Option<Naming> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let action = words.next()?;
-    match (action, words.count()) {
-        ("wait", 0) => Some(Naming::Newest),
-        ("wait", _) => Some(Naming::Envelope),
+    match (action, words.clone().count()) {
+        ("wait" | "test", 0) => Some(Naming::Newest),
+        ("wait" | "test", _) => Some(Naming::Envelope),
         ("send" | "isend" | "recv" | "irecv" | "Isend" | "Irecv", 2) => Some(Naming::Newest),
         ("send" | "isend" | "recv" | "irecv", 4) => Some(Naming::Envelope),
+        // A size and a type, or a tag and a size: what is no type is a size.
+        ("send" | "isend" | "recv" | "irecv", 3) if !words.nth(2).is_some_and(is_type) => {
+            Some(Naming::Envelope)
+        }
         _ => None,
     }
 }
@@ -143,12 +150,13 @@ pub(in crate::program) fn read(
             }
         }
     }
-    Ok(Arc::new(Ti { ranks, naming: found.unwrap_or_default(), scale, notes: Arc::default() }))
+    Ok(Arc::new(Ti { ranks, naming: found, scale, notes: Arc::default() }))
 }
 
 struct Ti {
     ranks: Arc<Ranks>,
-    naming: Naming,
+    /// Nothing if no line tells it.
+    naming: Option<Naming>,
     scale: Scale,
     notes: Arc<Notes>,
 }
@@ -162,7 +170,8 @@ impl Script for Ti {
         let maker = Maker {
             ranks: Arc::clone(&self.ranks),
             rank,
-            naming: self.naming,
+            naming: self.naming.unwrap_or_default(),
+            undecided: self.naming.is_none(),
             scale: self.scale,
             notes: Arc::clone(&self.notes),
             met: RankNotes::new(rank),
@@ -197,15 +206,19 @@ impl Script for Ti {
                 "{n} calls that split communicators have no effect: a time-independent trace does not say on which one a call is, so all are done \
                  by all ranks"
             ),
+            UNDECIDED_COUNTS => format!(
+                "{n} calls of gatherv or scatterv are taken to have the caller's own count, a root and types, but these could be the counts of all ranks"
+            ),
+            UNDECIDED_TAGS => format!(
+                "{n} messages are taken to have a tag and a size, but these could be a size and a type: no line tells whether the trace is from before \
+                 SimGrid 3.20"
+            ),
             _ => format!("{n} waits name a request that is not open and are passed over"),
         };
         let dropped = |(kind, n)| Dropped { text: text(kind, n), messages: kind == SPLIT };
         self.notes.totals().into_iter().map(dropped).collect()
     }
 }
-
-/// Source, destination and tag as the trace writes them; all zero where requests have no names.
-type Name = (i64, i64, i64);
 
 struct Reader {
     lines: RankLines,
@@ -217,6 +230,8 @@ struct Maker {
     ranks: Arc<Ranks>,
     rank: RankId,
     naming: Naming,
+    /// No line of the trace tells its naming.
+    undecided: bool,
     scale: Scale,
     notes: Arc<Notes>,
     met: RankNotes,
@@ -290,21 +305,22 @@ impl Maker {
         self.ready.push_back((call, u32::try_from(self.at).unwrap_or(u32::MAX)));
     }
 
-    fn compute(&mut self, flops: f64) {
-        let time = picoseconds(flops / self.scale.speed);
+    fn compute(&mut self, flops: f64) -> Result<(), String> {
+        let time = computation(flops / self.scale.speed)?;
         if time > 0 {
             self.push(Call::Compute(time));
         }
+        Ok(())
     }
 
     fn local(&mut self, action: &str, arguments: &mut Arguments<'_>) -> Result<(), String> {
         match action {
             "compute" => {
                 let flops = arguments.real("operations")?;
-                self.compute(flops);
+                self.compute(flops)?;
             }
             "sleep" => {
-                let time = picoseconds(arguments.real("seconds")?);
+                let time = computation(arguments.real("seconds")?)?;
                 self.push(Call::Compute(time));
             }
             "waitall" => {
@@ -339,16 +355,16 @@ impl Maker {
         Ok(())
     }
 
-    /// The name under which a request of this one was opened: a receive from anybody is waited for by what it got.
-    fn opened(&self, (source, destination, tag): Name) -> Option<Name> {
-        let sources = [source, -555, -1];
-        let names = sources.into_iter().flat_map(|s| [tag, -444, -1].map(|t| (s, destination, t)));
-        names.into_iter().find(|name| self.requests.is_open(name))
+    fn opened(&self, name: Name) -> Option<Name> {
+        opened(name, |name| self.requests.is_open(name))
     }
 
     fn transfer(&mut self, action: &str, arguments: &mut Arguments<'_>) -> Result<(), String> {
         let sends = matches!(action, "send" | "isend");
         let partner = arguments.whole("partner")?;
+        if self.undecided && arguments.words.clone().count() == 2 {
+            self.met.met(UNDECIDED_TAGS, &self.notes);
+        }
         let tag = if self.naming == Naming::Envelope || arguments.words.clone().count() > 2 {
             arguments.whole("tag")?
         } else {
@@ -357,10 +373,10 @@ impl Maker {
         // Receives whose size is not known have a negative one.
         let unknown = !sends && arguments.words.clone().next().is_some_and(|word| word.starts_with('-'));
         let bytes = if unknown {
-            u64::MAX
+            UNKNOWN_BYTES
         } else {
             let elements = arguments.count("size")?;
-            elements.saturating_mul(arguments.size_of_type()?)
+            arguments.bytes(elements)?
         };
         let envelope = envelope(partner, tag, bytes, sends)?;
         let me = i64::from(self.rank.number());
@@ -382,8 +398,7 @@ impl Maker {
     fn sendrecv(&mut self, arguments: &mut Arguments<'_>) -> Result<(), String> {
         let (sent, to) = (arguments.count("size")?, arguments.whole("destination")?);
         let (received, from) = (arguments.count("size")?, arguments.whole("source")?);
-        let sent = sent.saturating_mul(arguments.size_of_type()?);
-        let received = received.saturating_mul(arguments.size_of_type()?);
+        let (sent, received) = (arguments.bytes(sent)?, arguments.bytes(received)?);
         self.push(Call::SendRecv(envelope(to, 0, sent, true)?, envelope(from, 0, received, false)?));
         Ok(())
     }
@@ -434,65 +449,13 @@ impl Maker {
             "reducescatter" => {
                 let counts = a.counts(size)?;
                 flops = a.real("operations")?;
-                let bytes = a.size_of_type()?;
-                shape(K::ReduceScatter, 0).counts(times(counts, bytes))
+                let size = a.size_of_type()?;
+                shape(K::ReduceScatter, 0).counts(times(counts, size)?)
             }
             _ => self.uneven(action, a)?,
         };
         self.push(shape.call());
-        self.compute(flops);
-        Ok(())
-    }
-
-    /// Collectives with a count for each rank.
-    fn uneven(&self, action: &str, a: &mut Arguments<'_>) -> Result<Shape, String> {
-        use CollectiveKind as K;
-        let (size, me) = (self.ranks.len(), self.rank.number());
-        let shape = |kind| Shape::new(kind, WORLD, 0);
-        Ok(match action {
-            "alltoallv" => {
-                a.count("size of what is sent")?;
-                let mut sent = a.counts(size)?;
-                a.count("size of what is received")?;
-                let received = a.counts(size)?;
-                let bytes = a.size_of_type()?;
-                sent = times(sent, bytes);
-                let bytes = a.size_of_type()?;
-                sent.extend(times(received, bytes));
-                shape(K::Alltoallv).counts(sent)
-            }
-            "allgatherv" => {
-                a.count("size sent")?;
-                let counts = a.counts(size)?;
-                // Displacements may follow, with or without types before them.
-                let more = a.words.clone().count();
-                let typed = more == 2 || more > size as usize;
-                let bytes = if typed { a.size_of_type().and_then(|_| a.size_of_type())? } else { a.default };
-                shape(K::Allgatherv).counts(times(counts, bytes))
-            }
-            "gatherv" => {
-                let sent = a.count("size sent")?;
-                // The tracer writes counts at the root alone.
-                let all = a.words.clone().count() >= size as usize;
-                let counts = if all { Some(a.counts(size)?) } else { None };
-                let root = a.root()?;
-                let (own, bytes) = (a.size_of_type()?, a.size_of_type()?);
-                let own = own_count(size, me, sent.saturating_mul(own));
-                let counts = counts.filter(|_| me == root).map_or(own, |counts| times(counts, bytes));
-                shape(K::Gatherv).root(root).counts(counts)
-            }
-            "scatterv" => {
-                let all = a.words.clone().count() > size as usize;
-                let counts = if all { Some(a.counts(size)?) } else { None };
-                let received = a.count("size received")?;
-                let root = a.root()?;
-                let (bytes, own) = (a.size_of_type()?, a.size_of_type()?);
-                let own = own_count(size, me, received.saturating_mul(own));
-                let counts = counts.filter(|_| me == root).map_or(own, |counts| times(counts, bytes));
-                shape(K::Scatterv).root(root).counts(counts)
-            }
-            _ => return Err("this action is not known".to_owned()),
-        })
+        self.compute(flops)
     }
 }
 

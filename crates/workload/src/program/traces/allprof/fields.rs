@@ -1,7 +1,7 @@
 //! The fields of a line.
 
 use super::comms::Handle;
-use crate::program::traces::words::count;
+use crate::program::traces::words::{bytes, count};
 
 /// Most fields of a call: those of an all-to-all with counts.
 const MOST: usize = 24;
@@ -69,15 +69,16 @@ impl<'a> Fields<'a> {
 
     /// Bytes of as many elements as one field says, of the type of another.
     pub(super) fn bytes(&self, elements: usize, kind: usize) -> Result<u64, String> {
-        Ok(self.number(elements)?.saturating_mul(self.size(kind)?))
+        bytes(self.number(elements)?, self.size(kind)?)
     }
 
     /// Bytes by rank of the counts in one field, of the type of another.
     pub(super) fn counts(&self, elements: usize, kind: usize, ranks: u32) -> Result<Vec<u64>, String> {
         let size = self.size(kind)?;
-        let read = |word: &str| word.parse::<u64>().ok().map(|n| n.saturating_mul(size));
+        let read = |word: &str| word.parse().ok();
         let counts: Option<Vec<u64>> = self.get(elements)?.split(',').map(read).collect();
-        counts.filter(|c| c.len() == ranks as usize).map_or_else(|| self.wrong(elements), Ok)
+        let counts = counts.filter(|c| c.len() == ranks as usize).map_or_else(|| self.wrong(elements), Ok)?;
+        counts.into_iter().map(|count| bytes(count, size)).collect()
     }
 
     /// A communicator: its handle, the caller's rank in it, how many ranks it has.

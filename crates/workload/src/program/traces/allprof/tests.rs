@@ -247,6 +247,11 @@ fn damage_names_its_line() {
         ("Barrier:0,0", "field 2 cannot be"),
         ("Allgatherv:1:3:1,4:2:3:5,6,7:4:0,5:1,4:0,0,2", "field 7 cannot be `5,6,7`"),
         ("Waitall:-1:800:1", "field 2 cannot be `-1`"),
+        (
+            "Send:9:5:11,4611686018427387904:1:5:0,0,2",
+            "MPI_Send: 5 elements of 4611686018427387904 B are too",
+        ),
+        ("Allgatherv:1:3:1,4:2:3:5,4611686018427387905:4:0,5:1,1:0,0,2", "elements of 1 B are too large"),
     ] {
         assert!(refused(line).contains(part), "{line}: {}", refused(line));
     }
@@ -254,6 +259,11 @@ fn damage_names_its_line() {
     assert!(cut.calls().unwrap_err().contains("t-0.txt:2: this is no call with a start and an end"));
     let time = Folder::new(&["MPI_Init:-:1:2:3.0\nMPI_Barrier:4x:0,0,2:5.0\n", "MPI_Init:-:1:2:3.0\n"]);
     assert!(time.calls().unwrap_err().contains("the time cannot be `4x`"));
+    let long = "MPI_Init:-:1:2:3.0\nMPI_Barrier:5000000000000.0:0,0,2:5000000000001.0\n";
+    let long = Folder::new(&[long, "MPI_Init:-:1:2:3.0\n"]);
+    assert!(
+        long.calls().unwrap_err().contains("t-0.txt:2: a computation of 4999999999997000000 ps is too long")
+    );
 }
 
 #[test]

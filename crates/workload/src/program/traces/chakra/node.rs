@@ -1,5 +1,6 @@
 //! Nodes of both forms, and an order in which they can be done.
 
+use crate::program::traces::words::{bytes, computation};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -36,6 +37,16 @@ pub(super) struct Comm {
     pub(super) tag: u32,
     pub(super) root: u32,
     pub(super) group: Option<String>,
+}
+
+impl Node {
+    /// Refuses sizes and times beyond what there can be. `speed` is in operations a second.
+    pub(super) fn check(&self, speed: f64) -> Result<(), String> {
+        let moved = self.comm.as_ref().and_then(|comm| comm.bytes).unwrap_or(0);
+        let by_operations = self.operations as f64 / speed;
+        let seconds = if self.micros > 0 { self.micros as f64 / 1e6 } else { by_operations };
+        bytes(moved, 1).and_then(|_| computation(seconds)).map(|_| ())
+    }
 }
 
 pub(super) const METADATA: u64 = 1;

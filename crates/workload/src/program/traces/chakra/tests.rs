@@ -196,6 +196,13 @@ fn damage_is_refused() {
     let circle = [node(1, 4, "2", ""), node(2, 4, "1", ""), node(3, 4, "", "")].join(",");
     assert!(refused(&circle).contains("waits for itself"));
     assert!(refused(&[node(1, 4, "", ""), node(1, 4, "", "")].join(",")).contains("there are two nodes 1"));
+    let size = |bytes: &str| refused(&node(1, 7, "", &format!("\"comm_type\": 0, \"comm_size\": {bytes},")));
+    let large = "t.0.json, node 1: 4611686018427387905 elements of 1 B are too large";
+    assert!(size("4611686018427387905").contains(large) && size("-1").contains("invalid value"));
+    assert!(
+        refused(&node(1, 4, "", "\"runtime\": 5000000000000,")).contains("computation of 5000000 s is too")
+    );
+    assert!(refused(&node(1, 4, "", "\"num_ops\": 18446744073709551615,")).contains("is too long"));
     let root = node(1, 7, "", "\"comm_type\": 5, \"comm_size\": 5, \"root\": 3,");
     let folder = Folder::json(&[&root, &root]);
     let error = operations(&*folder.program(), 0).unwrap_err();
@@ -259,6 +266,16 @@ fn messages_hold_the_same() {
     assert_eq!((rows[2].0, rows[2].1, rows.last().unwrap().2), (300, 2, Kind::Join));
     assert!(rows.contains(&(300, 2, Kind::Send, 2048)), "{rows:?}");
     assert_eq!(Census::of(&Content::Program(program)).unwrap().matching, Matching::Exact);
+}
+
+/// Sizes are signed, and one that is not known is -1.
+#[test]
+fn a_negative_size_is_refused() {
+    let negative =
+        [number(1, 3), number(3, 7), attribute("comm_type", 9, 0), attribute("comm_size", 9, u64::MAX)];
+    let folder = Folder::new("et", &[messages(&[negative.concat()])]);
+    let error = folder.content().err().unwrap();
+    assert!(error.contains("t.0.et, node 3: 18446744073709551615 elements of 1 B are too large"), "{error}");
 }
 
 #[test]

@@ -7,12 +7,13 @@ use super::{
     record::{Record, Status},
 };
 use crate::program::{
-    ANY_TAG,
+    ANY_TAG, UNKNOWN_BYTES,
     mpi::{ANY_PEER, Call, CollectiveKind as K, CommRank, Envelope, Mode, PROC_NULL, Request},
     traces::{
         calls::{Found, Shape, own_count},
         notes::{Notes, RankNotes},
         requests::Requests,
+        words::bytes,
     },
 };
 use base::index::RankId;
@@ -103,7 +104,7 @@ impl Maker {
         }
         let size =
             self.index.size(kind).ok_or_else(|| format!("the size of type {kind} is not in the file"))?;
-        Ok(count.saturating_mul(size))
+        bytes(count, size)
     }
 
     /// One end of a message, unless its communicator is not known.
@@ -146,7 +147,8 @@ impl Maker {
                     return Ok(true);
                 }
                 if let Some(comm) = self.comm(n[2]) {
-                    let envelope = self.envelope(comm, met((n[0], n[1]), &r.statuses), u64::MAX, true)?;
+                    let envelope =
+                        self.envelope(comm, met((n[0], n[1]), &r.statuses), UNKNOWN_BYTES, true)?;
                     self.push(Call::Probe(envelope));
                 }
                 return Ok(true);

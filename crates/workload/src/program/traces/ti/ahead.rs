@@ -4,8 +4,14 @@ use crate::program::{Damage, traces::files::RankLines};
 use base::index::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Source, destination and tag of a request.
-type Name = (i64, i64, i64);
+/// Source, destination and tag as the trace writes them; all zero where requests have no names.
+pub(super) type Name = (i64, i64, i64);
+
+/// The name under which a request of this one was opened: a receive from anybody is waited for by what it got.
+pub(super) fn opened((source, destination, tag): Name, is_open: impl Fn(&Name) -> bool) -> Option<Name> {
+    let sources = [source, -555, -1];
+    sources.into_iter().flat_map(|s| [tag, -444, -1].map(|t| (s, destination, t))).find(is_open)
+}
 
 /// Lines of a rank's tests at which a request ended, as no wait follows.
 pub(super) fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<BTreeSet<u64>, Damage> {
@@ -22,8 +28,10 @@ pub(super) fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<BTre
                 open.entry(name).or_default().push_back(None);
             }
             "wait" => {
-                let name = (whole(), whole(), whole());
-                if let Some(list) = open.get_mut(&name) {
+                let name = opened((whole(), whole(), whole()), |name| open.contains_key(name));
+                if let Some(name) = name
+                    && let Some(list) = open.get_mut(&name)
+                {
                     list.pop_front();
                     if list.is_empty() {
                         open.remove(&name);
@@ -31,8 +39,8 @@ pub(super) fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<BTre
                 }
             }
             "test" => {
-                let name = (whole(), whole(), whole());
-                if let Some(first) = open.get_mut(&name).and_then(|list| list.front_mut()) {
+                let name = opened((whole(), whole(), whole()), |name| open.contains_key(name));
+                if let Some(first) = name.and_then(|name| open.get_mut(&name)?.front_mut()) {
                     *first = Some(number);
                 }
             }

@@ -3,7 +3,7 @@
 use crate::program::{
     ANY_TAG,
     mpi::{ANY_PEER, CommRank, Envelope, PROC_NULL, WORLD},
-    traces::words::{count, real},
+    traces::words::{bytes, count, real},
 };
 use std::str::SplitAsciiWhitespace;
 
@@ -13,10 +13,21 @@ const TYPES: [u8; 60] = [
     8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8,
 ];
 
+fn type_of(word: &str) -> Option<u64> {
+    if word == "-1" {
+        return Some(1);
+    }
+    TYPES.get(word.parse::<usize>().ok()?).map(|&bytes| bytes.into())
+}
+
+/// True if a word names a type.
+pub(super) fn is_type(word: &str) -> bool {
+    type_of(word).is_some()
+}
+
 /// Counts times the bytes of an element.
-pub(super) fn times(mut counts: Vec<u64>, bytes: u64) -> Vec<u64> {
-    counts.iter_mut().for_each(|count| *count = count.saturating_mul(bytes));
-    counts
+pub(super) fn times(counts: Vec<u64>, size: u64) -> Result<Vec<u64>, String> {
+    counts.into_iter().map(|count| bytes(count, size)).collect()
 }
 
 /// One end of a message. SimGrid's numbers of nobody, anybody and any tag are negative.
@@ -80,16 +91,12 @@ impl Arguments<'_> {
     pub(super) fn size_of_type(&mut self) -> Result<u64, String> {
         match self.words.next() {
             None => Ok(self.default),
-            Some("-1") => Ok(1),
-            Some(word) => {
-                let size = word.parse().ok().and_then(|number: usize| TYPES.get(number));
-                size.map(|&bytes| bytes.into()).ok_or_else(|| format!("there is no type `{word}`"))
-            }
+            Some(word) => type_of(word).ok_or_else(|| format!("there is no type `{word}`")),
         }
     }
 
     /// Bytes of so many elements of the type that stands next.
     pub(super) fn bytes(&mut self, elements: u64) -> Result<u64, String> {
-        Ok(elements.saturating_mul(self.size_of_type()?))
+        bytes(elements, self.size_of_type()?)
     }
 }

@@ -55,7 +55,7 @@ fn transfers_and_waits_find_each_other() {
     let any = of_one(&["init", "irecv -555 -444 8", "wait 1 0 3", "recv -666 0 8", "recv 1 2 -1"]);
     assert_eq!(any[..2], ["irecv 8 B from any tag any as r0", "wait r0"]);
     assert_eq!(any[2], "recv 8 B from null");
-    assert!(any[3].starts_with("recv ") && any[3].ends_with(" from 1 tag 2"), "{any:?}");
+    assert_eq!(any[3], "recv 4194304 TiB from 1 tag 2");
     let both = of_one(&["init 1", "sendRecv 2 1 3 1 1 2"]);
     assert_eq!(both, ["sendrecv 8 B to 1 recv 3 B from 1"]);
 }
@@ -147,6 +147,69 @@ fn a_rank_that_is_no_root_knows_its_own_count() {
     );
 }
 
+/// Of two or three ranks a line of a rank that is no root is as long as one with the counts of all.
+#[test]
+fn counts_of_few_ranks_are_told_from_a_root_and_types() {
+    let of = |ranks: usize, line: &str| {
+        let (rank, _) = line.split_once(' ').unwrap();
+        let init: String = (0..ranks).map(|rank| format!("{rank} init\n")).collect();
+        let (calls, dropped) = calls(&format!("{init}{line}\n"), rank.parse().unwrap()).unwrap();
+        assert_eq!(calls.len(), 1);
+        (calls[0].clone(), dropped.len())
+    };
+    for (ranks, line, call) in [
+        (2, "1 gatherv 5 0 1 1", "gatherv counts [0 B, 20 B] root 0"),
+        (2, "0 gatherv 5 1 6 6", "gatherv counts [5 B, 0 B] root 1"),
+        (2, "1 gatherv 6 5 6 0", "gatherv counts [0 B, 6 B] root 0"),
+        (2, "0 gatherv 5 5 6", "gatherv counts [5 B, 6 B] root 0"),
+        (2, "0 gatherv 5 5 6 0 1 1", "gatherv counts [20 B, 24 B] root 0"),
+        (3, "1 gatherv 5 0 1 1", "gatherv counts [0 B, 20 B, 0 B] root 0"),
+        (3, "0 gatherv 5 5 6 7", "gatherv counts [5 B, 6 B, 7 B] root 0"),
+        (3, "0 gatherv 5 5 6 7 0", "gatherv counts [5 B, 6 B, 7 B] root 0"),
+        (2, "1 scatterv 5 0 1 1", "scatterv counts [0 B, 20 B] root 0"),
+        (2, "0 scatterv 5 6 5 0", "scatterv counts [5 B, 6 B] root 0"),
+        (2, "0 scatterv 5 6 5 0 1 1", "scatterv counts [20 B, 24 B] root 0"),
+        (3, "1 scatterv 5 0 1 1", "scatterv counts [0 B, 20 B, 0 B] root 0"),
+        (3, "0 scatterv 5 6 7 5", "scatterv counts [5 B, 6 B, 7 B] root 0"),
+    ] {
+        assert_eq!(of(ranks, line), (call.to_owned(), 0), "{line}");
+    }
+    // Both can be: what the tracer writes is taken, and counted.
+    assert_eq!(of(2, "1 gatherv 1 0 1 1"), ("gatherv counts [0 B, 4 B] root 0".to_owned(), 1));
+    assert_eq!(of(3, "1 gatherv 1 0 1 1"), ("gatherv counts [0 B, 4 B, 0 B] root 0".to_owned(), 1));
+    assert_eq!(of(2, "1 scatterv 5 0 0 1"), ("scatterv counts [0 B, 20 B] root 0".to_owned(), 1));
+}
+
+/// A wait names what a receive from anybody got, also where the lines are read ahead for the results of tests.
+#[test]
+fn requests_from_anybody_end_by_waits_and_not_by_tests() {
+    let lines =
+        ["init", "irecv -555 -444 8", "test 1 0 3", "compute 4", "wait 1 0 3", "irecv 1 3 8", "wait 1 0 3"];
+    let expected = [
+        "irecv 8 B from any tag any as r0",
+        "compute 2 ns",
+        "wait r0",
+        "irecv 8 B from 1 tag 3 as r0",
+        "wait r0",
+    ];
+    assert_eq!(of_one(&lines), expected);
+    let lines = ["init", "irecv -1 -1 8", "test 1 0 3", "compute 4"];
+    assert_eq!(of_one(&lines), ["irecv 8 B from any tag any as r0", "test r0", "compute 2 ns"]);
+}
+
+#[test]
+fn messages_that_could_have_a_type_are_counted() {
+    let dropped = |lines: &str| calls(&format!("0 init\n1 init\n{lines}"), 0).unwrap().1;
+    assert!(
+        dropped("0 send 1 1024 6\n0 send 1 24 6\n")[0]
+            .starts_with("2 messages are taken to have a tag and a size")
+    );
+    // A size that is no type, or any other line that tells, decides for all.
+    for decides in ["0 send 1 0 1e6\n", "1 recv 0 1 1000 6\n", "1 recv 0 1\n", "1 wait 0 1 5\n"] {
+        assert_eq!(dropped(&format!("{decides}0 send 1 1024 6\n")), [""; 0], "{decides}");
+    }
+}
+
 #[test]
 fn what_has_no_effect_is_counted() {
     let text = "0 init\n0 comm_size 2\n0 comm_split 0 1\n0 location a 3\n0 wait 0 1 5\n0 finalize\n1 init\n1 comm_split 1 1\n";
@@ -171,6 +234,13 @@ fn damage_names_its_line() {
         ("gather 1 1 x", "the root cannot be `x`"),
         ("dance", "dance: this action is not known"),
         ("wait 1", "the destination is missing"),
+        ("send 1 0 4611686018427387905", "4611686018427387905 elements of 1 B are too large"),
+        ("bcast 1e18 0 54", "1000000000000000000 elements of 32 B are too large"),
+        ("sendrecv 1 1 1e19 1", "elements of 1 B are too large"),
+        ("alltoallv 0 1e19 0 0 0 0", "elements of 1 B are too large"),
+        ("gatherv 1e19 0 6 6", "elements of 1 B are too large"),
+        ("compute 1e300", "is too long"),
+        ("sleep 5e6", "a computation of 5000000 s is too long"),
         ("", "an action is missing"),
     ] {
         assert!(refused(line).contains(part), "{line}: {}", refused(line));

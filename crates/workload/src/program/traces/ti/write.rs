@@ -6,7 +6,7 @@
 
 use super::super::words::picoseconds;
 use crate::program::{
-    ANY_TAG, Damage,
+    ANY_TAG, Damage, UNKNOWN_BYTES,
     collective::{Chooser, How, Piece, Sink, Task},
     lower::comms::{Communicators, resolve},
     mpi::{
@@ -29,6 +29,9 @@ use std::{
 
 /// SimGrid's numbers of any source and any tag.
 const ANY: (i64, i64) = (-555, -444);
+
+/// SimGrid's number of the type of a byte.
+const BYTE: u8 = 6;
 
 /// Stands for all collectives of a communicator where tags are kept.
 const COLLECTIVES: u32 = u32::MAX;
@@ -113,6 +116,7 @@ impl<'a> Writer<'a> {
             text: format!("{rank} init\n"),
             requests: BTreeMap::new(),
             open: BTreeMap::new(),
+            opened: 0,
         };
         let mut calls = script.open(rank);
         while let Some((call, position)) = calls.next().map_err(WriteError::Damage)? {
@@ -239,6 +243,8 @@ struct Lines<'w, 'a> {
     requests: BTreeMap<Request, Slot>,
     /// Requests of each name in the order in which a reader ends them.
     open: BTreeMap<Name, VecDeque<Request>>,
+    /// Requests of all names.
+    opened: usize,
 }
 
 type Done = Result<(), String>;
@@ -336,7 +342,7 @@ impl Lines<'_, '_> {
         let Some((partner, tag)) = self.route(e)? else { return Ok(None) };
         self.writer.losses.open_tags += u64::from(tag == ANY.1 && !self.writer.tags.is_empty());
         // A size that is not known is negative.
-        if e.bytes == u64::MAX {
+        if e.bytes == UNKNOWN_BYTES {
             self.line(format_args!("{action} {partner} {tag} -1"));
         } else {
             self.line(format_args!("{action} {partner} {tag} {}", e.bytes));
@@ -350,6 +356,7 @@ impl Lines<'_, '_> {
         let name = self.transfer(if sends { "isend" } else { "irecv" }, e, sends)?;
         if let Some(name) = name {
             self.open.entry(name).or_default().push_back(request);
+            self.opened += 1;
         }
         Ok(name)
     }
@@ -364,7 +371,7 @@ impl Lines<'_, '_> {
     fn both(&mut self, sent: &Envelope, received: &Envelope) -> Done {
         if let (Some((to, 0)), Some((from, 0))) = (self.route(sent)?, self.route(received)?)
             && from >= 0
-            && received.bytes < u64::MAX
+            && received.bytes != UNKNOWN_BYTES
         {
             self.line(format_args!("sendrecv {} {to} {} {from}", sent.bytes, received.bytes));
             return Ok(());
@@ -388,7 +395,7 @@ impl Lines<'_, '_> {
         };
         self.writer.losses.order += u64::from(!first);
         if let Some(list) = self.open.get_mut(&name) {
-            at.map(|at| list.remove(at));
+            self.opened -= usize::from(at.and_then(|at| list.remove(at)).is_some());
             if list.is_empty() {
                 self.open.remove(&name);
             }
@@ -413,8 +420,9 @@ impl Lines<'_, '_> {
                 None => return Err(format!("there is no open request {request}")),
             }
         }
-        if names.len() > 1 && names.len() == self.open.values().map(VecDeque::len).sum::<usize>() {
+        if names.len() > 1 && names.len() == self.opened {
             self.open.clear();
+            self.opened = 0;
             self.line(format_args!("waitall"));
             return Ok(());
         }
@@ -453,8 +461,9 @@ impl Lines<'_, '_> {
             K::Allgather => self.line(format_args!("allgather {bytes} {bytes}")),
             K::Gather => self.line(format_args!("gather {bytes} {bytes} {root}")),
             K::Scatter => self.line(format_args!("scatter {bytes} {bytes} {root}")),
-            K::Gatherv => self.line(format_args!("gatherv {own}{} {root}", Counts(counts))),
-            K::Scatterv => self.line(format_args!("scatterv{} {own} {root}", Counts(counts))),
+            // Types tell a reader of few ranks that these are the counts of all.
+            K::Gatherv => self.line(format_args!("gatherv {own}{} {root} {BYTE} {BYTE}", Counts(counts))),
+            K::Scatterv => self.line(format_args!("scatterv{} {own} {root} {BYTE} {BYTE}", Counts(counts))),
             K::Allgatherv => self.line(format_args!("allgatherv {own}{}", Counts(counts))),
             K::ReduceScatter => self.line(format_args!("reducescatter{} 0", Counts(counts))),
             K::ReduceScatterBlock => {
@@ -464,7 +473,8 @@ impl Lines<'_, '_> {
             K::Alltoallv | K::Alltoallw => {
                 self.writer.losses.uniform += u64::from(c.kind == K::Alltoallw);
                 let (sent, received) = counts.split_at(counts.len() / 2);
-                let (out, back): (u64, u64) = (sent.iter().sum(), received.iter().sum());
+                let sum = |counts: &[u64]| counts.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+                let (out, back) = (sum(sent), sum(received));
                 self.line(format_args!("alltoallv {out}{} {back}{}", Counts(sent), Counts(received)));
             }
             K::NeighborAllgather | K::NeighborAlltoall => {
