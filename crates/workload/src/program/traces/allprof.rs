@@ -23,40 +23,20 @@ use crate::program::{
 use base::{index::RankId, param::Built, time::Ps, units::MAX_TIME};
 use comms::{Comms, Handle};
 use fields::Fields;
+use names::{UNUSED, is_local};
 use std::{collections::VecDeque, path::Path, sync::Arc};
 
 mod comms;
 mod fields;
+mod names;
 #[cfg(test)]
 mod tests;
 
-/// Calls that communicate and are not replayed; places in this list are kinds of [`Notes`].
-const UNUSED: [&str; 21] = [
-    "MPI_Alltoallw",
-    "MPI_Comm_create",
-    "MPI_Cart_sub",
-    "MPI_Graph_create",
-    "MPI_Intercomm_create",
-    "MPI_Intercomm_merge",
-    "MPI_Comm_spawn",
-    "MPI_Comm_spawn_multiple",
-    "MPI_Comm_accept",
-    "MPI_Comm_connect",
-    "MPI_Comm_join",
-    "MPI_Put",
-    "MPI_Get",
-    "MPI_Accumulate",
-    "MPI_Win_fence",
-    "MPI_Win_start",
-    "MPI_Win_post",
-    "MPI_Win_complete",
-    "MPI_Win_wait",
-    "MPI_Win_lock",
-    "MPI_Cancel",
-];
+/// Kinds of [`Notes`] beside the places in [`UNUSED`].
 const UNOPENED: u64 = 100;
 const GUESSED: u64 = 101;
 const FOREIGN: u64 = 102;
+const OTHER: u64 = 103;
 
 /// True if a text begins like such a trace: with comments and a call.
 pub(in crate::program) fn begins(head: &[u8]) -> bool {
@@ -141,7 +121,8 @@ impl Script for Allprof {
                 "{n} communicators are taken in the order in which they were made, since the trace does not say which handle is whose"
             ),
             FOREIGN => format!("{n} calls on communicators whose making is not replayed are left out"),
-            _ => format!("{n} calls of {} are left out", UNUSED.get(kind as usize).unwrap_or(&"MPI")),
+            OTHER => format!("{n} calls of functions that are not known are left out"),
+            _ => format!("{n} calls of MPI_{} are left out", UNUSED.get(kind as usize).unwrap_or(&"")),
         };
         let dropped =
             |(kind, n)| Dropped { text: text(kind, n), messages: !matches!(kind, UNOPENED | GUESSED) };
@@ -258,13 +239,7 @@ impl Maker {
             | "MPI_Request_free" => self.completion(f),
             "MPI_Comm_dup" | "MPI_Comm_split" | "MPI_Cart_create" => self.make(f),
             "MPI_Finalize" => Ok(Done::Call),
-            name => {
-                if let Some(kind) = UNUSED.iter().position(|&unused| unused == name) {
-                    self.drop_it(kind as u64);
-                    return Ok(Done::Call);
-                }
-                self.collective(f)
-            }
+            _ => self.collective(f),
         }
     }
 
@@ -407,6 +382,15 @@ impl Maker {
         Ok(Done::Call)
     }
 
+    /// A call that is not replayed: computation, or counted because it communicates, as what is not known may.
+    fn other(&mut self, name: &str) -> Done {
+        if is_local(name) {
+            return Done::Nothing;
+        }
+        self.drop_it(UNUSED.iter().position(|&unused| unused == name).map_or(OTHER, |kind| kind as u64));
+        Done::Call
+    }
+
     fn collective(&mut self, f: &Fields<'_>) -> Result<Done, String> {
         use CollectiveKind as K;
         // A call with an I has the arguments of the one without, and a request behind the communicator.
@@ -433,7 +417,7 @@ impl Maker {
             ("reduce_scatter", K::ReduceScatter, 8),
         ];
         let Some(&(_, kind, at)) = kinds.iter().find(|(known, ..)| name.eq_ignore_ascii_case(known)) else {
-            return Ok(Done::Nothing);
+            return Ok(self.other(f.name.strip_prefix("MPI_").unwrap_or(f.name)));
         };
         let Some((comm, _)) = self.comm(f, at)? else { return Ok(Done::Call) };
         let Handle { rank: me, size, .. } = f.comm(at)?;

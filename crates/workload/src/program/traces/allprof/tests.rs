@@ -233,6 +233,31 @@ fn what_is_left_out_is_counted() {
     );
 }
 
+/// What is not known to be computation communicates.
+#[test]
+fn no_call_that_communicates_passes_unseen() {
+    let folder = of_two(&[
+        "Comm_rank:0,0,2:5",
+        "Type_commit:9",
+        "Reduce_scatter_block:1:2:3:1,4:5:0,0,2",
+        "Ialltoallw:1",
+        "Mrecv:1",
+        "Win_lock_all:1",
+        "Comm_idup:1",
+        "Psend_init:1",
+        "Pready:1",
+    ]);
+    assert_eq!(without_times(&folder), [""; 0]);
+    let script = folder.script();
+    let mut reader = script.open(RankId::new(0));
+    while reader.next().unwrap().is_some() {}
+    assert!(script.dropped().iter().all(|dropped| dropped.messages));
+    let mut dropped: Vec<String> = script.dropped().into_iter().map(|d| d.text).collect();
+    assert_eq!(dropped.pop().unwrap(), "2 calls of functions that are not known are left out");
+    let named = ["Ialltoallw", "Reduce_scatter_block", "Mrecv", "Comm_idup", "Win_lock_all"];
+    assert_eq!(dropped, named.map(|name| format!("1 calls of MPI_{name} are left out")));
+}
+
 #[test]
 fn damage_names_its_line() {
     let refused = |line: &str| of_two(&[line]).calls().unwrap_err();
