@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -34,6 +35,10 @@ int main(int argc, char **argv) {
         else if (i == 3) for (flag = 0; !flag;) MPI_Testall(4, r, &flag, MPI_STATUSES_IGNORE);
         else for (int n = 0; n < 4; n++) for (flag = 0; !flag;) MPI_Test(&r[n], &flag, MPI_STATUS_IGNORE);
     }
+    /* A child that ends writes nothing of what its parent is still to write. */
+    pid_t child = fork();
+    if (child == 0) exit(0);
+    if (child > 0) waitpid(child, NULL, 0);
     /* Persistent requests. */
     MPI_Send_init(out, 10, MPI_DOUBLE, right, 4, MPI_COMM_WORLD, &r[0]);
     MPI_Recv_init(in, 10, MPI_DOUBLE, left, 4, MPI_COMM_WORLD, &r[1]);

@@ -3,6 +3,7 @@
 #include "record.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -179,6 +180,12 @@ void nl_as(int number) {
     nl_number((unsigned long long)number);
 }
 
+/* A child has a copy of what is not written yet: its parent writes it. */
+static void forked(void) {
+    active = 0;
+    used = 0;
+}
+
 static void begin(void) {
     const char *folder = getenv("NETLOOM_RECORD");
     char path[4096];
@@ -196,6 +203,7 @@ static void begin(void) {
     nl_number((unsigned long long)ranks);
     nl_end();
     active = 1;
+    pthread_atfork(NULL, NULL, forked);
     last = now();
 }
 

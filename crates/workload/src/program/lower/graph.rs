@@ -188,9 +188,9 @@ impl Pieces {
                 let me = me.map(CommRank::from_index).ok_or("it is not in the group of its collective")?;
                 let mut task = Task::new(&call, me, group.members.len() as u32)?;
                 let algorithm = self.options.chooser.choose(&mut task, call.algorithm)?;
-                // Messages between two ranks have context 0, collectives of groups those from 1 on.
+                // Messages between two ranks have context 0; contexts of collectives are odd.
                 let collective = 1 + call.kind as u16;
-                let pattern = Op { context: 1 + group.number, tag: number, collective, ..op(Kind::Join) };
+                let pattern = Op { context: 2 * group.number + 1, tag: number, collective, ..op(Kind::Join) };
                 let mut running = Running::new(task, algorithm, Some(Arc::clone(&group.members)), pattern);
                 while running.step(&mut chain, &mut self.next, batch, self.options.reduce_ps_per_byte) {}
                 pattern

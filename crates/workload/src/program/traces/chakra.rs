@@ -23,7 +23,7 @@ use crate::program::{
     mpi::Dropped,
 };
 use base::{index::RankId, param::Built};
-use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS};
+use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS, UNREAD};
 use node::Node;
 use pieces::Making;
 use std::{
@@ -78,7 +78,7 @@ pub(in crate::program) fn read(
     let mut groups: BTreeMap<String, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
     for rank in 0..chakra.paths.len() as u32 {
         for node in chakra.nodes(RankId::new(rank)).map_err(refused)? {
-            for (name, ranks) in node.groups {
+            for (name, ranks) in node.groups.unwrap_or_default() {
                 groups.entry(name).or_default().1 = ranks;
             }
             if let Some(name) = node.comm.and_then(|comm| comm.group) {
@@ -135,6 +135,7 @@ impl Graph for Chakra {
     fn open(&self, rank: RankId) -> Result<Box<dyn Iterator<Item = Piece> + Send>, Damage> {
         let mut nodes = self.nodes(rank)?;
         let mut met = RankNotes::new(rank);
+        nodes.iter().filter(|node| node.groups.is_none()).for_each(|_| met.met(UNREAD, &self.notes));
         let order = node::order(&mut nodes, || met.met(MISSING, &self.notes))
             .map_err(|what| Damage(format!("{}: {what}", self.paths[rank.index()].display())))?;
         let making = Making {
@@ -162,6 +163,9 @@ impl Graph for Chakra {
             ABSENT => format!(
                 "{n} communication nodes are with ranks that have no file, and take their recorded time"
             ),
+            UNREAD => {
+                format!("{n} lists of process groups cannot be read: the ranks that name a group are in it")
+            }
             _ => format!("{n} nodes are of a type that is not known, and take their recorded time"),
         };
         let dropped =

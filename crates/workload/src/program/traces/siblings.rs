@@ -10,7 +10,7 @@ use std::{
 /// The files of all ranks, in order: those whose names differ in the last number that can be 0. One file without others is a trace of one rank.
 ///
 /// # Errors
-/// If the file's own number is beyond a gap.
+/// If there is a file with a number beyond a gap.
 pub(super) fn siblings(input: &Input<'_>, path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let numbers = numbers(&name);
@@ -24,8 +24,7 @@ pub(super) fn siblings(input: &Input<'_>, path: &Path) -> Result<Vec<PathBuf>, P
                 continue;
             }
             let files: Vec<PathBuf> = (0..).map(file).take_while(|f| f.is_file()).collect();
-            let own = name[place.clone()].parse::<usize>().unwrap_or(usize::MAX);
-            if own >= files.len() {
+            if beyond(path, &name[..place.start], &name[place.end..], files.len() as u64) {
                 let next = file(files.len() as u32);
                 let message = format!("the file of rank {}, `{}`, is missing", files.len(), next.display());
                 return Err(input.problem(message));
@@ -34,6 +33,22 @@ pub(super) fn siblings(input: &Input<'_>, path: &Path) -> Result<Vec<PathBuf>, P
         }
     }
     Ok(vec![path.to_owned()])
+}
+
+/// True if the folder has a file between whose beginning and end stands a number from `next` on.
+fn beyond(path: &Path, head: &str, tail: &str, next: u64) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = folder.read_dir() else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(head)?.strip_suffix(tail));
+        // A number of many digits is no rank: a date, say.
+        number.is_some_and(|text| {
+            text.len() <= 9
+                && text.bytes().all(|b| b.is_ascii_digit())
+                && text.parse().is_ok_and(|n: u64| n >= next)
+        })
+    })
 }
 
 /// Where numbers stand in a name.
@@ -61,11 +76,15 @@ mod tests {
             std::fs::write(path(name), "").unwrap();
         }
         let of = |name: &str| siblings(&Input::file(path(name)), &path(name));
-        assert_eq!(of("a2-01.dat").unwrap(), [path("a2-00.dat"), path("a2-01.dat")]);
+        // Whichever file is named: a rank is missing between others.
+        for name in ["a2-00.dat", "a2-01.dat", "a2-03.dat"] {
+            assert!(of(name).unwrap_err().message.contains("the file of rank 2, "));
+        }
         assert_eq!(of("b-1.v3").unwrap(), [path("b-0.v3"), path("b-1.v3")]);
         assert_eq!(of("alone.txt").unwrap(), [path("alone.txt")]);
         assert_eq!(of("c7").unwrap(), [path("c7")]);
-        assert!(of("a2-03.dat").unwrap_err().message.contains("the file of rank 2, "));
+        std::fs::write(path("a2-02.dat"), "").unwrap();
+        assert_eq!(of("a2-01.dat").unwrap(), ["0", "1", "2", "3"].map(|n| path(&format!("a2-0{n}.dat"))));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

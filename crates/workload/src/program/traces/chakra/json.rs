@@ -68,6 +68,6 @@ fn node(n: Written) -> Node {
         operations: n.num_ops,
         host: n.is_cpu_op,
         comm: communicates.then(|| Box::new(comm())),
-        groups: if tells { groups_of(&n.inputs) } else { Vec::new() },
+        groups: if tells { groups_of(&n.inputs) } else { Some(Vec::new()) },
     }
 }

@@ -8,5 +8,7 @@ pub(super) const TIMELESS: u64 = 1;
 pub(super) const MISSING: u64 = 2;
 /// Communication with ranks that have no file.
 pub(super) const ABSENT: u64 = 3;
+/// Process groups that cannot be read.
+pub(super) const UNREAD: u64 = 5;
 /// A type of nodes or collectives that is not known.
 pub(super) const UNKNOWN: u64 = 4;

@@ -22,8 +22,8 @@ pub(super) struct Node {
     pub(super) host: bool,
     /// What a communication node moves.
     pub(super) comm: Option<Box<Comm>>,
-    /// Process groups that it tells, with their ranks; without any for all ranks.
-    pub(super) groups: Vec<(String, Vec<u32>)>,
+    /// Process groups that it lists, with their ranks. A list without ranks leaves it to those who name the group. `None` if the list cannot be read.
+    pub(super) groups: Option<Vec<(String, Vec<u32>)>>,
 }
 
 /// Attributes of communication.
@@ -74,19 +74,17 @@ pub(super) fn collective_of(name: &str) -> Option<u64> {
     known.into_iter().find(|(part, _)| name.contains(part)).map(|(_, number)| number)
 }
 
-/// Process groups that a node of PyTorch tells in a list of objects.
-pub(super) fn groups_of(values: &str) -> Vec<(String, Vec<u32>)> {
+/// Process groups that a node of PyTorch lists as objects. The list stands in another list, or in Python's quotes, as versions of PyTorch write it.
+pub(super) fn groups_of(values: &str) -> Option<Vec<(String, Vec<u32>)>> {
     #[derive(serde::Deserialize)]
     struct Announced {
         pg_name: String,
         #[serde(default)]
         ranks: Vec<u32>,
     }
-    let read: Result<Vec<Announced>, _> = serde_json::from_str(values);
-    read.map_or_else(
-        |_| Vec::new(),
-        |all| all.into_iter().map(|group| (group.pg_name, group.ranks)).collect(),
-    )
+    let list = values.get(values.find("[{")?..values.rfind("}]")? + 2)?;
+    let all: Vec<Announced> = serde_json::from_str(list).ok()?;
+    Some(all.into_iter().map(|group| (group.pg_name, group.ranks)).collect())
 }
 
 /// Places of nodes in an order in which none waits for a later one: of those that could come next, the one with the least id. Dependencies become

@@ -104,6 +104,27 @@ fn nodes_wait_for_those_that_they_need() {
 }
 
 #[test]
+fn lists_of_groups_are_read_as_they_are_spelled_or_counted() {
+    let list = r#"[{"pg_name": "7", "ranks": [0, 2]}]"#;
+    for spelled in [list.to_owned(), format!("[{list}]"), format!("['{list}']")] {
+        assert_eq!(node::groups_of(&spelled), Some(vec![("7".to_owned(), vec![0, 2])]), "{spelled}");
+    }
+    for other in ["", "[]", "[{}]", "}][{"] {
+        assert_eq!(node::groups_of(other), None, "{other}");
+    }
+    let lists =
+        "{\"Id\": 0, \"NodeType\": 1, \"Name\": \"## process_group:init ##\", \"inputs\": \"7 [0, 2]\"}";
+    let folder = Folder::json(&[lists]);
+    let program = folder.program();
+    operations(&*program, 0).unwrap();
+    let remarks = program.remarks();
+    assert!(
+        remarks.len() == 1 && remarks[0].text.contains("1 lists of process groups cannot be read"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn groups_are_said_or_named() {
     let said = "{\"Id\": 0, \"NodeType\": 1, \"Name\": \"## process_group:init ##\", \
                 \"inputs\": \"[{\\\"pg_name\\\": \\\"7\\\", \\\"ranks\\\": [0, 2]}]\"}";
@@ -131,7 +152,7 @@ fn groups_are_said_or_named() {
         peers.dedup();
         peers
     };
-    assert_eq!((peers(0, 2), peers(2, 2), peers(1, 3), peers(2, 3)), (vec![2], vec![0], vec![2], vec![1]));
+    assert_eq!((peers(0, 3), peers(2, 3), peers(1, 5), peers(2, 5)), (vec![2], vec![0], vec![2], vec![1]));
     assert!(!peers(0, 1).is_empty());
     assert_eq!(program.remarks().len(), 0);
 }

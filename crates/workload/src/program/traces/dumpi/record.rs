@@ -66,12 +66,17 @@ impl Records {
 
     /// The next call; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&Record>, Damage> {
-        if self.bytes.at + 2 > self.index.end {
-            return Ok(None);
+        if self.bytes.at > self.index.end {
+            return Err(self.bytes.wrong("a record runs into what the index places behind the records"));
         }
-        let function = self.bytes.u16()?;
         // Before there was an end, records ended behind MPI_Finalize.
         let finalized = self.record.name == "Finalize";
+        if self.bytes.at + 2 > self.index.end {
+            let cut =
+                || self.bytes.wrong("the records end before MPI_Finalize and without a mark of their end");
+            return if finalized { Ok(None) } else { Err(cut()) };
+        }
+        let function = self.bytes.u16()?;
         if function == END || (finalized && function == 0) {
             return Ok(None);
         }
@@ -180,6 +185,11 @@ fn length(bytes: &mut Bytes) -> Result<u32, Damage> {
     if count > MAX_LIST { Err(bytes.wrong(format!("a list cannot have {count} entries"))) } else { Ok(count) }
 }
 
+/// Refuses a record whose lists have more entries together than one may have: a packed file of few bytes could hold any number.
+fn bounded(entries: usize, bytes: &Bytes) -> Result<(), Damage> {
+    if entries > MAX_LIST as usize { Err(bytes.wrong("the lists of a record are too long")) } else { Ok(()) }
+}
+
 fn list(record: &mut Record, bytes: &mut Bytes, code: u8) -> Result<(), Damage> {
     let start = record.values.len();
     for _ in 0..length(bytes)? {
@@ -190,6 +200,7 @@ fn list(record: &mut Record, bytes: &mut Bytes, code: u8) -> Result<(), Damage> 
             _ => bytes.u8()?.into(),
         });
     }
+    bounded(record.values.len(), bytes)?;
     record.lists.push(start..record.values.len());
     Ok(())
 }
@@ -207,5 +218,5 @@ fn statuses(record: &mut Record, bytes: &mut Bytes, tags: bool) -> Result<(), Da
         let tag = if tags { Some(bytes.u32()? as i32) } else { None };
         record.statuses.push(Status { source, tag });
     }
-    Ok(())
+    bounded(record.statuses.len(), bytes)
 }

@@ -415,3 +415,23 @@ fn changed_bytes_never_panic() {
         assert!(folder.content("t.meta").is_err());
     }
 }
+
+/// The records end where the index says, with a mark or behind MPI_Finalize; else calls are missing, or what follows was read as calls.
+#[test]
+fn records_fill_their_part_of_the_file() {
+    let mut w = Writer::new();
+    let whole = w.call("Send", &[I(1), H(9), I(0), I(0), H(2)]).call("Finalize", &[]).finish();
+    let at = whole.len() - 64 + 8 * 4;
+    let ending = |bytes: Vec<u8>| Folder::new(&[bytes]).content("t.meta").err();
+    let header = u64::from_be_bytes(whole[at..at + 8].try_into().unwrap());
+    let moved = |end: u64| {
+        let mut bytes = whole.clone();
+        bytes[at + 16..at + 24].copy_from_slice(&end.to_be_bytes());
+        bytes
+    };
+    assert_eq!(ending(whole.clone()), None);
+    for cut in [header - 10, header - 31, header - 40] {
+        let message = ending(moved(cut)).unwrap();
+        assert!(message.contains("record"), "{message}");
+    }
+}
