@@ -174,8 +174,8 @@ impl CongestionSetup {
                 now: u64::from(done),
                 end: u64::from(plan.runs),
                 events: u64::from(done),
-                chunk_hops: 0,
                 partitions: 1,
+                ..Progress::default()
             })
         };
         let outcome =
@@ -265,6 +265,7 @@ fn performance(begun: Instant, threads: u32, outcome: &Outcome) -> Performance {
         speculation: None,
         windows: None,
         ranks: 1,
+        chosen: None,
     }
 }
 
