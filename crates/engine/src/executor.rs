@@ -136,6 +136,19 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         executor
     }
 
+    /// How far partitions run ahead, if they do.
+    pub(crate) fn optimism(&self) -> Option<&Optimism> {
+        self.warp.as_ref().map(|warp| &warp.optimism)
+    }
+
+    /// Partitions that run ahead do so in another way from now on.
+    pub(crate) fn retune(&mut self, optimism: Optimism) {
+        assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
+        if let Some(warp) = &mut self.warp {
+            warp.optimism = optimism;
+        }
+    }
+
     /// From now on ahead of what is certain.
     fn run_ahead(&mut self, optimism: Optimism)
     where

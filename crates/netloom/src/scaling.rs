@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Events of the beginning that is played, about; the first half is not measured.
-const EVENTS: u64 = 1 << 19;
+const EVENTS: u64 = 1 << 21;
 
 /// The beginning is no longer than what one thread simulates in this time.
 const PATIENCE: Duration = Duration::from_secs(4);

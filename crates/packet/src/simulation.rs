@@ -2,6 +2,7 @@
 
 use crate::{
     close::{Asked, Ending, Part},
+    counters::Counters,
     event, finish, host,
     hybrid::conductor::Conductor,
     loads::Loads,
@@ -89,6 +90,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let sampler =
         Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done).with_loads(loads);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
+    director.counters = setup.measure.engine.then(Counters::default);
     if let Some(state) = watch.resume {
         let damaged = take_up(state, &mut executor, &mut director).is_err();
         if world.most(damaged.into()) > 0 {
@@ -118,12 +120,13 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         speculation: executor.speculation(),
     };
     let performance = clock.stop_over(done, &world);
+    let counters = director.counters.take().map(|counters| counters.of_all(&world)).transpose()?;
     let (whole, ending) = merged(executor, stop, end, director.sampler.stuck, setup.check);
     of_first(&world, whole, ending, |whole, ending| {
         let ended = whole.decide(setup, &net, director, ending)?;
         let (mut summary, tables) = finish::finish(setup, &net, ended)?;
         summary.performance = Some(performance);
-        Ok(Finished { summary, tables })
+        Ok(Finished { summary, tables: tables.into_iter().chain(counters).collect() })
     })
 }
 

@@ -375,6 +375,13 @@ pub const OUTPUT: About = About {
                   simulated trace as an OTF2 archive (otf2/traces.otf2).",
         },
         Param {
+            name: "engine",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "On `packet` and `hybrid`: what each rank's scheduler did up to each of some 64 ticks (events, windows, events taken back, memory of history). \
+                  The one table that differs between runs of an experiment.",
+        },
+        Param {
             name: "report",
             kind: Kind::Bool,
             default: Some("true"),
