@@ -160,6 +160,66 @@ fn why(trials: &[Trial], best: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        execute::execute, input::Input, options::RunOptions, prepare::prepare_text, registry::Registry,
+        watcher::Silent,
+    };
+
+    /// A run of the small dragonfly that goes on for so long.
+    fn prepared(duration: &str, scheduler: &str, (threads, ranks): (u32, u32)) -> Prepared {
+        let text = include_str!("../../../examples/dragonfly-72.toml").to_owned();
+        let set = [
+            ("experiment.duration", duration),
+            ("experiment.warmup", "0 s"),
+            ("engine.scheduler", scheduler),
+        ];
+        let set = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let input = Input { file: "dragonfly-72.toml".into(), set };
+        let options = RunOptions { threads, ranks, ..RunOptions::default() };
+        prepare_text(&Registry::standard(), &input, text, &options, &Silent).expect("it can run")
+    }
+
+    fn chosen(finished: &Finished) -> Chosen {
+        let performance = finished.summary.performance.as_ref().expect("it was watched");
+        performance.chosen.clone().expect("the simulator chose")
+    }
+
+    #[test]
+    fn results_do_not_depend_on_the_choice() {
+        for (duration, trials) in [("3 us", 0), ("100 us", 3)] {
+            let plain = execute(&prepared(duration, "sequential", (1, 1)), &Silent).expect("it runs");
+            for threads in [1, 2] {
+                let auto = execute(&prepared(duration, "auto", (threads, 1)), &Silent).expect("it runs");
+                let chosen = chosen(&auto);
+                assert_eq!(chosen.trials.len(), if threads == 1 { 0 } else { trials }, "{chosen:?}");
+                assert!(!chosen.why.is_empty());
+                let [a, b] = [&plain, &auto].map(|f| f.summary.without_performance());
+                assert_eq!(a, b, "{chosen:?}");
+                assert!(plain.tables == auto.tables, "{chosen:?}");
+            }
+        }
+    }
+
+    /// Ranks measure by their own clocks, and must choose alike.
+    #[test]
+    fn ranks_agree_on_a_choice() {
+        let plain = execute(&prepared("120 us", "sequential", (1, 1)), &Silent).expect("it runs");
+        let ranks = World::of_threads(2);
+        let all: Vec<Chosen> = std::thread::scope(|scope| {
+            let rank = |world| {
+                let prepared = Prepared { world, ..prepared("120 us", "auto", (1, 2)) };
+                let finished = execute(&prepared, &Silent).expect("it runs");
+                assert_eq!(finished.summary.fingerprint, plain.summary.fingerprint);
+                chosen(&finished)
+            };
+            let rank = &rank;
+            let ranks: Vec<_> = ranks.into_iter().map(|world| scope.spawn(move || rank(world))).collect();
+            ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
+        });
+        assert_eq!(all[0].why, all[1].why);
+        let names: Vec<&str> = all[0].trials.iter().map(|t| t.scheduler.as_str()).collect();
+        assert_eq!(names, ["conservative", "optimistic"], "one thread cannot be chosen over ranks");
+    }
 
     fn trial(scheduler: &str, wall_s: f64) -> Trial {
         Trial {
