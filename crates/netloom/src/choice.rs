@@ -147,10 +147,11 @@ fn why(trials: &[Trial], best: usize) -> String {
         let windows =
             trial.events_per_window.map_or(String::new(), |n| format!(", {n:.0} events per window"));
         let lookahead = trial.lookahead_ps.map_or(String::new(), |ps| format!(", lookahead {}", display(ps)));
-        format!(
-            "{name} {time} of virtual time a second ({} partitions{lookahead}{windows})",
-            trial.partitions
-        )
+        let parts = match trial.partitions {
+            1 => String::new(),
+            n => format!(" ({n} partitions{lookahead}{windows})"),
+        };
+        format!("{name} {time} of virtual time a second{parts}")
     };
     let others = trials.iter().enumerate().filter(|&(n, _)| n != best).map(|(_, t)| said(t));
     let all: Vec<String> = std::iter::once(said(&trials[best])).chain(others).collect();
@@ -204,16 +205,18 @@ mod tests {
     #[test]
     fn ranks_agree_on_a_choice() {
         let plain = execute(&prepared("120 us", "sequential", (1, 1)), &Silent).expect("it runs");
-        let ranks = World::of_threads(2);
+        let rank = |world| {
+            let prepared = Prepared { world, ..prepared("120 us", "auto", (1, 2)) };
+            let finished = execute(&prepared, &Silent).expect("it runs");
+            assert_eq!(finished.summary.fingerprint, plain.summary.fingerprint);
+            chosen(&finished)
+        };
         let all: Vec<Chosen> = std::thread::scope(|scope| {
-            let rank = |world| {
-                let prepared = Prepared { world, ..prepared("120 us", "auto", (1, 2)) };
-                let finished = execute(&prepared, &Silent).expect("it runs");
-                assert_eq!(finished.summary.fingerprint, plain.summary.fingerprint);
-                chosen(&finished)
+            let start = |world| {
+                let rank = &rank;
+                scope.spawn(move || rank(world))
             };
-            let rank = &rank;
-            let ranks: Vec<_> = ranks.into_iter().map(|world| scope.spawn(move || rank(world))).collect();
+            let ranks: Vec<_> = World::of_threads(2).into_iter().map(start).collect();
             ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
         });
         assert_eq!(all[0].why, all[1].why);
@@ -251,7 +254,7 @@ mod tests {
         let trials = [trial("sequential", 1.0), trial("conservative", 0.5)];
         let text = why(&trials, best(&trials));
         assert!(
-            text.starts_with("on the first events: conservative 2 us of virtual time a second"),
+            text.starts_with("on the first events: conservative 2.000 us of virtual time a second"),
             "{text}"
         );
         assert!(text.contains("lookahead 1.42") && text.contains("46 events per window"), "{text}");

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn one_cell_gains_nothing() {
-        let text = include_str!("../../../examples/flow-fat-tree.toml");
-        assert_eq!(scaling(&prepared(text, &[])).expect("it runs"), None);
+        let text = include_str!("../../../examples/dragonfly-72.toml");
+        let cell = prepared(text, &["routing.algorithm=ugal-g", "model.vcs=8"]);
+        assert_eq!(scaling(&cell).expect("it is not even begun"), None);
     }
 }
