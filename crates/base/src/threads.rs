@@ -1,4 +1,4 @@
-//! How many threads a run may use, and how far they may run ahead of what is certain.
+//! How many threads a run may use, how far they may run ahead of what is certain, and what came of it.
 
 use crate::time::Ps;
 
@@ -11,13 +11,48 @@ pub struct Threads {
     pub pin: bool,
     /// One of them may do all the work while that is faster; which one does changes no result.
     pub spare: bool,
+    /// All of them are played by the calling thread, one after the other, and what each does in each window is measured: see [`Rehearsal`].
+    pub rehearse: bool,
     /// A planted fault: windows reach so much further than lookahead allows. 0 but to see that tests find it.
     pub stretch: Ps,
 }
 
 impl Threads {
     /// The calling thread alone.
-    pub const ONE: Self = Self { count: 1, pin: false, spare: false, stretch: 0 };
+    pub const ONE: Self = Self { count: 1, pin: false, spare: false, rehearse: false, stretch: 0 };
+}
+
+/// What threads would have done side by side, measured in one thread that played all of them.
+///
+/// In every window all threads wait for the one that has most to do. The sum of what these have to do is the *critical path* of the
+/// windows: no number of processors gets through the run in less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rehearsal {
+    /// Windows after which threads would have met.
+    pub windows: u64,
+    /// Events of all threads.
+    pub events: u64,
+    /// Sum over windows of the events of the thread that had most.
+    pub critical_events: u64,
+    /// Nanoseconds of all threads.
+    pub time: u64,
+    /// Sum over windows of the nanoseconds of the thread that took longest.
+    pub critical_time: u64,
+}
+
+impl Rehearsal {
+    /// What came to pass since an earlier state of the same rehearsal.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        debug_assert!(earlier.windows <= self.windows && earlier.events <= self.events, "counts only grow");
+        Self {
+            windows: self.windows - earlier.windows,
+            events: self.events - earlier.events,
+            critical_events: self.critical_events - earlier.critical_events,
+            time: self.time - earlier.time,
+            critical_time: self.critical_time - earlier.critical_time,
+        }
+    }
 }
 
 /// How far partitions run ahead of what is certain. No value changes a result.

@@ -53,7 +53,11 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Clean { dir, format } => commands::clean::clean(dir, *format, console),
         Command::Study(args) => commands::study::study(args, console),
-        Command::Sweep(args) => commands::sweep::sweep(args, console),
+        // Shards are runs of their own, whoever starts them.
+        Command::Sweep(args) if args.shard.is_some() => commands::sweep::sweep(args, console, &World::ALONE),
+        Command::Sweep(args) => {
+            together(console, |console, world| commands::sweep::sweep(args, console, world))
+        }
         Command::Init(args) => commands::init::init(args, console),
         Command::Plot(args) => commands::plot::plot(args, console),
         Command::Report(args) => commands::report::report(args, console),
@@ -93,13 +97,10 @@ fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &Worl
 /// What simulates or writes in one process: copies of it would all do the same, into the same files.
 fn runs_in_one(command: &Command) -> Option<&'static str> {
     match command {
-        Command::Sweep(args) if args.shard.is_some() => None,
-        Command::Run(_) | Command::Resume(_) | Command::Check(_) | Command::List(_) | Command::Explain(_) => {
-            None
-        }
+        Command::Run(_) | Command::Resume(_) | Command::Sweep(_) => None,
+        Command::Check(_) | Command::List(_) | Command::Explain(_) => None,
         Command::Schema | Command::Reference | Command::Completions { .. } => None,
         Command::Man { out: None } | Command::Compare(_) => None,
-        Command::Sweep(_) => Some("a sweep"),
         Command::Study(_) => Some("a study"),
         _ => Some("this command"),
     }

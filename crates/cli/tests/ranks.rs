@@ -60,7 +60,12 @@ fn one_answer_over_ranks() {
     let hybrid =
         ["experiment.duration=\"60 us\"", "hybrid.switch=[\"20 us\", \"40 us\"]", "hybrid.window=\"10 us\""];
     let adaptive = ["experiment.duration=\"20 us\""];
-    for (name, set) in [("dragonfly-72-par", &adaptive[..]), ("hybrid-72", &hybrid), ("halo-64", &[])] {
+    for (name, set) in [
+        ("dragonfly-72-par", &adaptive[..]),
+        ("hybrid-72", &hybrid),
+        ("halo-64", &[]),
+        ("congestion-16", &["job.0.runs=301"]),
+    ] {
         let file = example(name);
         let one = root.path().join(name);
         done(Command::new(env!("CARGO_BIN_EXE_netloom")).args(run(&file, set, &one)));
@@ -77,6 +82,28 @@ fn one_answer_over_ranks() {
             assert!(results(&out) == results(&one), "{name} over {ranks} ranks, {more:?}");
         }
     }
+}
+
+/// Points of a sweep are shared out to ranks: the tables of one process, and nothing is run twice.
+#[test]
+fn a_sweep_over_ranks_leaves_the_same_tables() {
+    let root = tempfile::tempdir().unwrap();
+    let file = example("load-latency");
+    let [one, two] = ["one", "two"].map(|name| root.path().join(name));
+    let sweep = |out: &Path| {
+        let sets = ["experiment.duration=\"2 us\"", "experiment.warmup=\"0 s\""].map(|set| ["--set", set]);
+        let fixed = ["sweep", &file, "--threads", "1", "--out", out.to_str().unwrap()];
+        fixed.into_iter().chain(sets.into_iter().flatten()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    done(Command::new(env!("CARGO_BIN_EXE_netloom")).args(sweep(&one)));
+    let arguments = sweep(&two);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let printed = done(&mut launched(2, &arguments));
+    assert!(!printed.contains(" 0 run now") && printed.contains("run now"), "{printed}");
+    let table = |out: &Path| fs::read(out.join("points.csv")).unwrap();
+    assert!(table(&one) == table(&two));
+    let again = done(&mut launched(2, &arguments));
+    assert!(again.contains(" 0 run now"), "{again}");
 }
 
 /// Numbers of the processes that a process started.
@@ -118,7 +145,6 @@ fn refusals_are_said_once() {
     let bad = root.path().join("bad.toml");
     fs::write(&bad, "[experiment]\nduratoin = \"1 us\"\n").unwrap();
     let flow = example("flow-fat-tree");
-    let series = example("load-latency");
     let small = example("dragonfly-72");
     for (arguments, status, said, times) in [
         (vec!["run", bad.to_str().unwrap()], 3, "has no key `duratoin`", 1),
@@ -132,12 +158,7 @@ fn refusals_are_said_once() {
         (vec!["resume", root.path().to_str().unwrap()], 4, "there is no checkpoint", 1),
         (vec!["run", "-"], 4, "standard input reaches the first rank alone", 1),
         (vec!["congestion", &small], 9, "this command runs in one", 2),
-        (
-            vec!["sweep", &series, "--out", root.path().join("series").to_str().unwrap()],
-            9,
-            "a sweep runs in one",
-            2,
-        ),
+        (vec!["study", "zombie-packets", "--smoke"], 9, "a study runs in one", 2),
     ] {
         let output = launched(2, &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output));

@@ -24,6 +24,7 @@ pub const CONGESTION: ModelEntry = ModelEntry {
     contention: Contention::Counted,
     job_keys: JobKeys { after: "start", params: JOB, sharing: None },
     unread,
+    ranks: true,
     ..ModelEntry::new(setup::ABOUT, build)
 };
 
@@ -89,11 +90,15 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
 
 impl Run for CongestionSetup {
     fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
-        Self::simulate(self, &mut |at| (watch.pause)(at, &mut Vec::new))
+        self.simulate_over(&watch.world, &mut |at| (watch.pause)(at, &mut Vec::new))
     }
 
     fn validate(&self) -> Result<(), Failure> {
         Self::validate(self)
+    }
+
+    fn most_ranks(&self) -> u32 {
+        self.runs()
     }
 
     fn memory(&self) -> Prediction {

@@ -94,7 +94,7 @@ pub struct Totals {
 }
 
 /// Integers of some mappings, which merge.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Part {
     messages: u64,
     unreachable: u64,
@@ -104,7 +104,7 @@ pub(super) struct Part {
 }
 
 /// What is kept of each mapping.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Mapping {
     /// Number of the mapping, from 0.
     number: u32,
@@ -128,9 +128,48 @@ impl Part {
         let fraction = bandwidth(&run.weights).unwrap_or(-1.0);
         self.runs.push(Mapping { number: index, sum_max, fraction, delays });
     }
+
+    /// Its words, for another process: counts, lengths, then what has them.
+    pub(super) fn write(&self, to: &mut Vec<u64>) {
+        let lengths = [self.weights.len(), self.level_max.len(), self.runs.len()];
+        to.extend([self.messages, self.unreachable]);
+        to.extend(lengths.map(|n| n as u64));
+        to.extend(&self.weights);
+        to.extend(self.level_max.iter().map(|&most| u64::from(most)));
+        for &Mapping { number, sum_max, fraction, delays } in &self.runs {
+            to.extend([number.into(), sum_max, fraction.to_bits(), delays[0], delays[1]]);
+        }
+    }
+
+    /// What [`Part::write`] wrote; takes its words off `from`.
+    ///
+    /// # Panics
+    /// If the words end before it does.
+    pub(super) fn read(from: &mut &[u64]) -> Self {
+        let mut take = |n: u64| {
+            let (words, rest) = from.split_at(n as usize);
+            *from = rest;
+            words
+        };
+        let [messages, unreachable, weights, levels, runs] = take(5) else { unreachable!("five words") };
+        let (weights, levels) = (take(*weights).to_vec(), take(*levels));
+        let mapping = |words: &[u64]| Mapping {
+            number: words[0] as u32,
+            sum_max: words[1],
+            fraction: f64::from_bits(words[2]),
+            delays: [words[3], words[4]],
+        };
+        Self {
+            messages: *messages,
+            unreachable: *unreachable,
+            weights,
+            level_max: levels.iter().map(|&most| most as u32).collect(),
+            runs: take(*runs * 5).chunks(5).map(mapping).collect(),
+        }
+    }
 }
 
-fn add(to: &mut Vec<u64>, from: &[u64]) {
+pub(super) fn add(to: &mut Vec<u64>, from: &[u64]) {
     if to.len() < from.len() {
         to.resize(from.len(), 0);
     }

@@ -4,10 +4,10 @@
 use super::{
     count::{Counter, Pair, PlanRank, Want},
     mapping,
-    metrics::{Outcome, Part, Run, Totals},
+    metrics::{Outcome, Part, Run, Totals, add},
     routes::Routes,
 };
-use base::{hash::mix64, index::RankId};
+use base::{hash::mix64, index::RankId, world::World};
 use std::{
     panic::resume_unwind,
     sync::{
@@ -184,7 +184,9 @@ struct Shared<'a, R> {
     routes: &'a R,
     plan: &'a Plan,
     common: Option<Vec<Vec<Pair>>>,
+    /// The next mapping that nobody has, and where this rank's end.
     next: AtomicU32,
+    end: u32,
     done: AtomicU32,
     stop: AtomicBool,
 }
@@ -198,15 +200,30 @@ pub fn simulate<R: Routes>(
     plan: &Plan,
     progress: &mut dyn FnMut(u32) -> bool,
 ) -> Result<Outcome, u32> {
+    simulate_over(&World::ALONE, routes, plan, progress)
+}
+
+/// The same with the mappings shared out to ranks, each of which gets the whole outcome. All stop if one does.
+///
+/// # Errors
+/// As [`simulate`]; the number is that of this rank.
+pub fn simulate_over<R: Routes>(
+    world: &World,
+    routes: &R,
+    plan: &Plan,
+    progress: &mut dyn FnMut(u32) -> bool,
+) -> Result<Outcome, u32> {
+    let mine = world.share_of(world.rank(), plan.runs);
     let shared = Shared {
         routes,
         plan,
         common: plan.common(),
-        next: AtomicU32::new(0),
+        next: AtomicU32::new(mine.start),
+        end: mine.end,
         done: AtomicU32::new(0),
         stop: AtomicBool::new(false),
     };
-    let others = plan.threads.clamp(1, plan.runs.max(1)) - 1;
+    let others = plan.threads.clamp(1, (mine.end - mine.start).max(1)) - 1;
     let parts = thread::scope(|scope| {
         let threads: Vec<_> = (0..others).map(|_| scope.spawn(|| work(&shared, &mut |_| true))).collect();
         let mut parts = vec![work(&shared, progress)];
@@ -216,7 +233,7 @@ pub fn simulate<R: Routes>(
         }
         parts
     });
-    if shared.stop.load(Ordering::Relaxed) {
+    if world.most(shared.stop.load(Ordering::Relaxed).into()) > 0 {
         return Err(shared.done.load(Ordering::Relaxed));
     }
     let mut edges = Vec::new();
@@ -228,6 +245,14 @@ pub fn simulate<R: Routes>(
             edges.iter_mut().zip(&run.edges).for_each(|(a, b): (&mut u64, _)| *a += b);
         }
         sums.push(part);
+    }
+    if !world.is_alone() {
+        sums = exchanged(world, &sums);
+        // Ranks without a mapping have no sums of links.
+        edges = world.all(&edges).into_iter().fold(Vec::new(), |mut sum, of| {
+            add(&mut sum, &of);
+            sum
+        });
     }
     if plan.want.edges && edges.is_empty() {
         edges = vec![0; routes.edges() as usize];
@@ -241,6 +266,20 @@ pub fn simulate<R: Routes>(
     })
 }
 
+/// The parts of all ranks, in their order.
+fn exchanged(world: &World, mine: &[Part]) -> Vec<Part> {
+    let mut words = Vec::new();
+    mine.iter().for_each(|part| part.write(&mut words));
+    let read = |words: Vec<u64>| {
+        let (mut rest, mut parts) = (words.as_slice(), Vec::new());
+        while !rest.is_empty() {
+            parts.push(Part::read(&mut rest));
+        }
+        parts
+    };
+    world.all(&words).into_iter().flat_map(read).collect()
+}
+
 /// One thread's share: takes mappings until none is left.
 fn work<R: Routes>(shared: &Shared<'_, R>, progress: &mut dyn FnMut(u32) -> bool) -> (Part, Run) {
     let plan = shared.plan;
@@ -250,7 +289,7 @@ fn work<R: Routes>(shared: &Shared<'_, R>, progress: &mut dyn FnMut(u32) -> bool
     let watched = plan.watched.unwrap_or(u32::MAX);
     while !shared.stop.load(Ordering::Relaxed) {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        if index >= plan.runs {
+        if index >= shared.end {
             break;
         }
         plan.hosts(index, &mut hosts);

@@ -4,13 +4,14 @@ use super::{
     count::Want,
     metrics::{Outcome, histogram},
     routes::FabricRoutes,
-    run::{Plan, Sends, Task, simulate},
+    run::{Plan, Sends, Task, simulate_over},
 };
 use base::{
     hash::Fingerprint,
     index::LinkId,
     param::{Kind, Param, Value, Values},
     registry::About,
+    world::World,
 };
 use fabric::{
     graph::{Fabric, Peer},
@@ -139,6 +140,12 @@ impl CongestionSetup {
         Ok(())
     }
 
+    /// Mappings that are counted.
+    #[must_use]
+    pub fn runs(&self) -> u32 {
+        self.statics.iter().map(|s| s.runs).max().unwrap_or(1)
+    }
+
     fn plan(&self) -> Plan {
         debug_assert_eq!(self.jobs.len(), self.statics.len(), "every job has its mappings");
         let task = |(job, statics): (&JobSetup, &Statics)| {
@@ -152,7 +159,7 @@ impl CongestionSetup {
         };
         Plan {
             tasks: self.jobs.iter().zip(&self.statics).filter_map(task).collect(),
-            runs: self.statics.iter().map(|s| s.runs).max().unwrap_or(1),
+            runs: self.runs(),
             seed: self.seed,
             want: self.want,
             watched: self.jobs.first().and_then(|j| watched(j.work.traffic()?.levels()?)),
@@ -165,6 +172,18 @@ impl CongestionSetup {
     /// # Errors
     /// A setup that [`CongestionSetup::validate`] refuses, or a stop by `progress`.
     pub fn simulate(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
+        self.simulate_over(&World::ALONE, progress)
+    }
+
+    /// The same over ranks, each of which counts some of the mappings and gets the whole result.
+    ///
+    /// # Errors
+    /// As [`CongestionSetup::simulate`]; a stop in one rank stops all.
+    pub fn simulate_over(
+        &self,
+        world: &World,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Finished, Failure> {
         self.validate()?;
         let begun = Instant::now();
         let plan = self.plan();
@@ -174,12 +193,12 @@ impl CongestionSetup {
                 now: u64::from(done),
                 end: u64::from(plan.runs),
                 events: u64::from(done),
-                chunk_hops: 0,
                 partitions: 1,
+                ..Progress::default()
             })
         };
-        let outcome =
-            simulate(&routes, &plan, &mut report).map_err(|done| Failure::Stopped(u64::from(done)))?;
+        let outcome = simulate_over(world, &routes, &plan, &mut report)
+            .map_err(|done| Failure::Stopped(u64::from(done)))?;
         let fabric = &*self.fabric;
         let plugged =
             fabric.ports().iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();
@@ -214,7 +233,8 @@ impl CongestionSetup {
             });
         }
         summary.congestion = Some(block);
-        summary.performance = Some(performance(begun, plan.threads.min(plan.runs), &outcome));
+        summary.performance =
+            Some(performance(begun, (plan.threads.min(plan.runs), world.ranks()), &outcome));
         Ok(Finished { summary, tables: tables(&outcome, &|edge| label(fabric, edge)) })
     }
 }
@@ -248,7 +268,7 @@ fn label(fabric: &Fabric, edge: u32) -> String {
     }
 }
 
-fn performance(begun: Instant, threads: u32, outcome: &Outcome) -> Performance {
+fn performance(begun: Instant, (threads, ranks): (u32, u32), outcome: &Outcome) -> Performance {
     let wall_s = begun.elapsed().as_secs_f64();
     let events = u64::from(outcome.runs);
     Performance {
@@ -264,7 +284,8 @@ fn performance(begun: Instant, threads: u32, outcome: &Outcome) -> Performance {
         threads,
         speculation: None,
         windows: None,
-        ranks: 1,
+        ranks,
+        chosen: None,
     }
 }
 

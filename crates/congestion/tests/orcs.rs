@@ -4,10 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base::world::World;
 use congestion::{
     Plan, TableRoutes, Task, Want, mapping, metrics,
     routes::Multipath,
-    run::Sends,
+    run::{Sends, simulate_over},
     setup::{block, watched},
     simulate,
 };
@@ -192,6 +193,19 @@ fn effective_bisection_bandwidth_is_the_measured_one() {
         let (mean, half) = one.totals.effective().unwrap();
         assert!((mean - measured).abs() < 0.01, "{files:?}: {mean} +- {half:?}");
         assert_eq!(one, simulate(&routes, &plan(3), &mut |_| true).unwrap(), "threads change the result");
+        // More ranks than some have mappings for, too.
+        for (ranks, runs) in [(3, 4000), (4, 3)] {
+            let plan = Plan { runs, want: Want { edges: true, ..Want::default() }, ..plan(2) };
+            let one = simulate(&routes, &plan, &mut |_| true).unwrap();
+            let rank = |world: World| simulate_over(&world, &routes, &plan, &mut |_| true).unwrap();
+            let rank = &rank;
+            let all: Vec<_> = std::thread::scope(|scope| {
+                let start = |world| scope.spawn(move || rank(world));
+                let ranks: Vec<_> = World::of_threads(ranks).into_iter().map(start).collect();
+                ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+            });
+            assert!(all.iter().all(|outcome| *outcome == one), "{ranks} ranks change the result");
+        }
         assert_eq!(one.totals.bins().iter().sum::<u64>(), 4000);
     }
     assert_eq!(metrics::bandwidth(&[0, 1]), Some(1.0));

@@ -7,8 +7,11 @@ use crate::{
     kept::{put, take},
     partition::Partition,
 };
-use base::time::{NEVER, Ps};
-use serde::{Serialize, de::DeserializeOwned};
+use base::{
+    threads::{Optimism, Speculation},
+    time::{NEVER, Ps},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// What the network's clock does after a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,33 @@ pub trait Director<D: Domain, O> {
     /// Carries the order out in one partition; may schedule at or after the tick. Runs on the network lane, or on the
     /// steady one while the network is suspended.
     fn apply(&self, order: &Self::Order, domain: &mut D, effects: &mut impl Effects<D>);
+
+    /// Hears what the engine did so far, at every tick and at the end. Where partitions run ahead it may say how far they do so from now on; no answer
+    /// changes a result. `running` is what they go by, `None` for other schedulers.
+    fn engine(&mut self, _counts: &EngineCounts, _running: Option<&Optimism>) -> Option<Optimism> {
+        None
+    }
+}
+
+/// What the engine did in this rank so far: no result, and different in every run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineCounts {
+    /// Virtual time, in picoseconds.
+    pub now: Ps,
+    /// Events that count.
+    pub events: u64,
+    /// Windows or rounds after which threads met.
+    pub windows: u64,
+    /// Events handled ahead of what was certain, those taken back included; 0 for other schedulers, as all that follow.
+    pub handled: u64,
+    /// How often a partition went back.
+    pub rollbacks: u64,
+    /// Events taken back.
+    pub rolled_back: u64,
+    /// Most bytes that a thread kept to take events back.
+    pub peak_history_bytes: u64,
+    /// How far beyond the first event of all the threads went last, in picoseconds.
+    pub ahead: Ps,
 }
 
 /// Slices of the time to the next tick in which a run without events does what was put off.
@@ -119,6 +149,10 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             }
             // What is lazy is done before anybody looks.
             self.settle();
+            let counts = self.counts();
+            if let Some(optimism) = director.engine(&counts, self.optimism()) {
+                self.retune(optimism);
+            }
             if tick == end {
                 return stop;
             }
@@ -136,6 +170,22 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             if pauses.are_wanted() && !alive(self, director) {
                 return Stop::Budget;
             }
+        }
+    }
+
+    /// What the engine did so far.
+    fn counts(&self) -> EngineCounts {
+        let Speculation { handled, rollbacks, rolled_back, peak_bytes, ahead, .. } =
+            self.speculation().unwrap_or_default();
+        EngineCounts {
+            now: self.now(),
+            events: self.events(),
+            windows: self.windows(),
+            handled,
+            rollbacks,
+            rolled_back,
+            peak_history_bytes: peak_bytes,
+            ahead,
         }
     }
 

@@ -14,9 +14,10 @@ use crate::{
     over::Over,
     pace::Pace,
     partition::{Immediate, Partition},
+    rehearsal,
     warp::{self, Members, Optimism, Speculation},
 };
-pub use base::threads::Threads;
+pub use base::threads::{Rehearsal, Threads};
 use base::{
     time::{NEVER, Ps},
     world::World,
@@ -65,6 +66,8 @@ pub struct Executor<D: Domain, O> {
     warp: Option<Warp<D, O>>,
     /// Whether several threads pay, if one may do all the work.
     pace: Option<Pace>,
+    /// What threads would have done, if one plays all of them.
+    rehearsal: Option<Rehearsal>,
 }
 
 /// Running ahead: how, how far, and what it came to.
@@ -133,6 +136,19 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         executor
     }
 
+    /// How far partitions run ahead, if they do.
+    pub(crate) fn optimism(&self) -> Option<&Optimism> {
+        self.warp.as_ref().map(|warp| &warp.optimism)
+    }
+
+    /// Partitions that run ahead do so in another way from now on.
+    pub(crate) fn retune(&mut self, optimism: Optimism) {
+        assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
+        if let Some(warp) = &mut self.warp {
+            warp.optimism = optimism;
+        }
+    }
+
     /// From now on ahead of what is certain.
     fn run_ahead(&mut self, optimism: Optimism)
     where
@@ -199,6 +215,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             pace: (threads.spare && groups > 1 && over_alone).then(Pace::default),
             side_by_side,
             warp: None,
+            rehearsal: (threads.rehearse && over_alone).then(Rehearsal::default),
         };
         for index in 0..executor.partitions.len() {
             executor.act(index, Lane::Network, |domain, effects| domain.start(effects));
@@ -243,6 +260,21 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     #[must_use]
     pub fn threads_used(&self) -> u32 {
         if self.pace.as_ref().is_some_and(Pace::mostly_alone) { 1 } else { self.threads.count }
+    }
+
+    /// What threads would have done side by side so far; `None` unless one plays all of them.
+    #[must_use]
+    pub fn rehearsal(&self) -> Option<Rehearsal> {
+        self.rehearsal
+    }
+
+    /// Shortest time from an event of a partition of this rank to what it may send to another one; `None` if nothing is ever sent.
+    #[must_use]
+    pub fn lookahead(&self) -> Option<Ps> {
+        let others = |me: u32| (0..self.over.partitions).filter(move |&to| to != me);
+        let of =
+            |(me, part): (u32, &Partition<D, O>)| others(me).filter_map(|to| part.domain.lookahead(to)).min();
+        self.over.mine().zip(&self.partitions).filter_map(of).min()
     }
 
     /// Threads in use in each rank.
@@ -331,6 +363,10 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         }
         let mut groups: Vec<_> =
             (first..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal::run(&mut groups, &crew, rehearsal);
+            return self.stop_before(end);
+        }
         // One group has nobody to meet, unless other ranks have groups too.
         if let ([group], true) = (groups.as_mut_slice(), crew.world.is_alone()) {
             group.run_to(end, budget);

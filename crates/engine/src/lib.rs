@@ -72,6 +72,7 @@ pub mod over;
 mod pace;
 pub mod partition;
 mod pin;
+mod rehearsal;
 pub mod state;
 pub mod undo_check;
 pub mod warp;

@@ -41,8 +41,8 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
                 now: e.now(),
                 end: cx.end,
                 events: e.events(),
-                chunk_hops: 0,
                 partitions: 1,
+                ..Progress::default()
             })
     });
     let damaged = executor.partitions[0].domain.host.damage().is_some();

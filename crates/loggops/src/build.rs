@@ -192,7 +192,11 @@ impl DelayRun {
 
 impl Run for DelayRun {
     fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
-        let mut done = run::watch(&self.setup, watch)?;
+        // A run that is watched under another scheduler stays as it is.
+        let mut done = match watch.scheduling {
+            Some(scheduling) => run::watch(&DelaySetup { scheduling, ..self.setup.clone() }, watch),
+            None => run::watch(&self.setup, watch),
+        }?;
         for warning in self.parameters.iter().filter_map(|p| p.warning.clone()) {
             done.summary.verdict.flag("contradicts-fabric");
             done.summary.verdict.detail.push(warning);
@@ -202,6 +206,11 @@ impl Run for DelayRun {
 
     fn validate(&self) -> Result<(), Failure> {
         run::context(&self.setup).map(drop)
+    }
+
+    fn partitions(&self, scheduling: Scheduling) -> u32 {
+        let setup = DelaySetup { scheduling, ..self.setup.clone() };
+        run::context(&setup).map_or(1, |cx| cx.partitions())
     }
 
     fn memory(&self) -> Prediction {

@@ -84,6 +84,19 @@ pub struct Context {
 }
 
 impl Context {
+    /// Number of partitions.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        debug_assert!(self.bounds.len() > 1, "there is a partition");
+        (self.bounds.len() - 1) as u32
+    }
+
+    /// True if nothing is left for an engine: there is one partition, and all its hosts run ahead.
+    #[must_use]
+    pub fn all_run_ahead(&self) -> bool {
+        self.filed && !self.runs_ahead.is_empty() && self.runs_ahead.iter().all(|&runs_ahead| runs_ahead)
+    }
+
     /// Partition of a host.
     #[must_use]
     pub fn partition_of(&self, host: GlobalRank) -> u32 {

@@ -66,10 +66,10 @@ pub fn simulate(
 pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
-    if cx.filed && !cx.runs_ahead.is_empty() && cx.runs_ahead.iter().all(|&runs_ahead| runs_ahead) {
+    if cx.all_run_ahead() {
         return directly(setup, &cx, &clock, watch);
     }
-    let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
+    let parts = (0..cx.partitions()).map(|part| {
         let ranks = cx.bounds[part as usize]..cx.bounds[part as usize + 1];
         (
             DelayDomain::new(Arc::clone(&cx), part),
@@ -94,9 +94,13 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     // A pause takes back what is not certain: it must be rare beside the rounds.
     let budget = setup.scheduling.optimism().map_or(BUDGET, |o| BUDGET.max(16 * o.batch as u64));
     let pauses = Pauses { budget: budget * u64::from(executor.threads()), every: watch.every };
+    let lookahead = executor.lookahead();
     let stop = executor.run_directed(setup.limit, &mut (), pauses, |e, ()| {
         let partitions = e.partitions.len() as u32;
-        let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0, partitions };
+        let (windows, rehearsal) = (e.windows(), e.rehearsal());
+        let (now, end, events) = (e.now(), setup.limit, e.events());
+        let at =
+            Progress { now, end, events, partitions, windows, lookahead, rehearsal, ..Progress::default() };
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((rank, message)) = damage(&executor) {
@@ -154,7 +158,7 @@ fn directly(
     }
     while engineless.go_on(TURNS) {
         let (now, events) = (engineless.now(), engineless.operations());
-        let at = Progress { now, end: setup.limit, events, chunk_hops: 0, partitions: 1 };
+        let at = Progress { now, end: setup.limit, events, partitions: 1, ..Progress::default() };
         let save = &mut || {
             let mut state = Vec::new();
             engineless.save(&mut state);

@@ -38,6 +38,11 @@ pub trait Run: Send + Sync {
     /// [`Failure::Setup`] with the reason.
     fn validate(&self) -> Result<(), Failure>;
 
+    /// Partitions that the run would have under a scheduler: one for a model that is one cell.
+    fn partitions(&self, _scheduling: Scheduling) -> u32 {
+        1
+    }
+
     /// Most processes that the run can be spread over, as it is scheduled.
     fn most_ranks(&self) -> u32 {
         1

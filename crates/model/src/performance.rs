@@ -118,6 +118,7 @@ impl Clock {
             windows: None,
             speculation: None,
             ranks: 1,
+            chosen: None,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What is reported while a run goes on, and what it leaves.
 
-use base::{time::Ps, world::World};
+use crate::setup::Scheduling;
+use base::{threads::Rehearsal, time::Ps, world::World};
 use results::{summary::Summary, table::Table};
 
 /// Where a run stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Virtual time reached.
     pub now: Ps,
@@ -16,6 +17,12 @@ pub struct Progress {
     pub chunk_hops: u64,
     /// Partitions of the state.
     pub partitions: u32,
+    /// Windows or rounds after which threads met so far; 0 in one thread.
+    pub windows: u64,
+    /// Shortest time from an event of one partition to what it may send to another; `None` if it sends nothing.
+    pub lookahead: Option<Ps>,
+    /// What threads would have done side by side so far, if one plays them all.
+    pub rehearsal: Option<Rehearsal>,
 }
 
 /// What a run leaves.
@@ -40,12 +47,14 @@ pub struct Watch<'a> {
     pub resume: Option<&'a [u8]>,
     /// The processes of the run, each of which watches the same run.
     pub world: World,
+    /// Another scheduler than the run has; nothing for a model that has none.
+    pub scheduling: Option<Scheduling>,
 }
 
 impl<'a> Watch<'a> {
     /// Watches a run from its beginning, in this process alone.
     #[must_use]
     pub fn new(pause: &'a mut Pause<'a>) -> Self {
-        Self { pause, every: 0, resume: None, world: World::ALONE }
+        Self { pause, every: 0, resume: None, world: World::ALONE, scheduling: None }
     }
 }

@@ -213,6 +213,8 @@ pub struct Measure {
     pub pairs: bool,
     /// A row per operation of a rank program.
     pub operations: bool,
+    /// What the engine did, a row per tick: the one table that no two runs have alike.
+    pub engine: bool,
 }
 
 /// Links and routers that fail during a run.

@@ -1,6 +1,7 @@
 //! Runs a setup.
 
 use crate::{
+    choice::{self, Choice},
     error::Error,
     experiment::{resolved::as_written, sections::SchedulerKind},
     prepare::Prepared,
@@ -9,7 +10,7 @@ use crate::{
     watcher::Watcher,
 };
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
-use results::summary::{State, Verdict};
+use results::summary::{Performance, State, Verdict};
 use workload::program::Remark;
 
 /// Simulates; the summary gets its resolved experiment.
@@ -37,13 +38,23 @@ pub fn execute_saved(
         saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
     let world = prepared.world.clone();
-    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume, world });
+    let choice = choice::choose(prepared, resume).map_err(|e| Error::from(&e))?;
+    let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
+        let Choice { scheduling, chosen, finished } = choice;
+        watcher.remark(&format!("note: scheduler \"auto\": {}", chosen.why));
+        (Some(scheduling), Some(chosen), finished.map(Ok))
+    });
+    let run = || prepared.run.watch(Watch { pause: &mut pause, every, resume, world, scheduling });
+    let finished = ended.unwrap_or_else(run);
     watcher.ended();
     if let Some(failure) = saver.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&as_written(&prepared.experiment, &prepared.input.file));
+    if let Some(performance) = &mut finished.summary.performance {
+        performance.chosen = chosen;
+    }
     share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
@@ -53,8 +64,8 @@ pub fn execute_saved(
             "note: the optimistic scheduler was asked for and not used: this run of model \"{model}\" has nothing to run ahead of"
         ));
     }
-    if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.options.threads)
-    {
+    let spared = |p: &&Performance| p.threads < prepared.options.threads && p.chosen.is_none();
+    if let Some(used) = finished.summary.performance.as_ref().filter(spared) {
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
         let why = if parts >= asked {
             "they would meet so often that one alone was faster for most of the run".to_owned()

@@ -11,6 +11,7 @@
 pub mod assemble;
 pub mod catalog;
 pub mod checkpoint;
+mod choice;
 pub mod cluster;
 pub mod compare;
 pub mod compare_models;
@@ -50,6 +51,7 @@ pub mod reference;
 pub mod registry;
 pub mod routing;
 pub mod saver;
+pub mod scaling;
 pub mod scenarios;
 pub mod schedule;
 pub mod schema;

@@ -152,5 +152,6 @@ fn measure(output: &Section, page: bool) -> Measure {
         messages: values.bool("messages"),
         pairs: values.bool("pairs"),
         operations: values.bool("operations"),
+        engine: values.bool("engine"),
     }
 }

@@ -23,7 +23,7 @@ use base::{
     world::World,
 };
 use fabric::deadlock::Report;
-use model::{ModelEntry, Run, memory::Prediction};
+use model::{ModelEntry, Run, memory::Prediction, setup::Scheduling};
 use serde_json::Value as Json;
 
 /// A setup that may run, and what is known about it.
@@ -42,6 +42,8 @@ pub struct Prepared {
     pub memory: Prediction,
     /// The scheduler that the experiment asks for; the run may have no use for it.
     pub scheduler: SchedulerKind,
+    /// The schedulers among which the simulator chooses; none if the experiment names one.
+    pub candidates: Vec<Scheduling>,
     /// When the run is saved.
     pub intervals: Intervals,
     /// Where the experiment came from.
@@ -172,6 +174,7 @@ pub fn prepare_resolved(
         routing,
         memory,
         scheduler: experiment.scheduler.kind,
+        candidates: schedule::candidates(experiment, options),
         intervals,
         input: input.clone(),
         options: *options,

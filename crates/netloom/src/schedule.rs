@@ -20,50 +20,86 @@ pub fn scheduling(
     options: &RunOptions,
     diagnostics: &mut Diagnostics,
 ) -> Scheduling {
-    let (engine, count) = (&experiment.engine, options.threads);
-    let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
+    let asked = experiment.scheduler;
+    if asked.kind == SchedulerKind::Auto {
+        // Memory is predicted for the last of them, which needs most.
+        let last = candidates(experiment, options).pop();
+        return last.unwrap_or(Scheduling::Sequential { partitions: 1 });
+    }
+    let count = options.threads;
+    let kind = if asked.written || count == 1 { asked.kind } else { SchedulerKind::Conservative };
+    let resumed = options.partitions.is_some();
+    let alone = kind == SchedulerKind::Sequential && !resumed && options.ranks == 1;
+    if alone && count > 1 {
+        let message = format!("the sequential scheduler runs in one thread, and {count} are asked for");
+        let help = "results do not depend on the scheduler: choose \"conservative\" or \"auto\"";
+        let place = experiment.engine.place("scheduler");
+        diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
+    }
+    match kind {
+        SchedulerKind::Optimistic => optimistic(experiment, options),
+        _ if alone => sequential(experiment, options),
+        _ => conservative(experiment, options),
+    }
+}
+
+/// The schedulers among which a run that leaves the choice to the simulator has it, from the plainest on; none if it names one.
+pub fn candidates(experiment: &Experiment, options: &RunOptions) -> Vec<Scheduling> {
+    let (several, alone) = (options.threads > 1 || options.ranks > 1, options.ranks == 1);
+    match experiment.scheduler.kind {
+        SchedulerKind::Auto if !several => vec![sequential(experiment, options)],
+        SchedulerKind::Auto => {
+            let first = alone.then(|| sequential(experiment, options));
+            let others = [conservative(experiment, options), optimistic(experiment, options)];
+            first.into_iter().chain(others).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Partitions that are asked for, with so many for each thread where several ranks need a number.
+fn partitions(experiment: &Experiment, options: &RunOptions, each: u32) -> Option<u32> {
+    // A run that is taken up again has the partitions of its state, and any number of threads.
+    let asked = options.partitions.or(experiment.partitions);
+    asked.or((options.ranks > 1).then_some(options.ranks * options.threads * each))
+}
+
+fn sequential(experiment: &Experiment, options: &RunOptions) -> Scheduling {
+    Scheduling::Sequential { partitions: options.partitions.or(experiment.partitions).unwrap_or(1) }
+}
+
+fn conservative(experiment: &Experiment, options: &RunOptions) -> Scheduling {
+    let (count, pin) = (options.threads, pinned(experiment));
+    Scheduling::Conservative {
+        partitions: partitions(experiment, options, 1),
+        // Whoever binds threads to processors wants them all at work.
+        threads: Threads { count, pin, spare: !pin, ..Threads::ONE },
+    }
+}
+
+fn optimistic(experiment: &Experiment, options: &RunOptions) -> Scheduling {
+    let engine = &experiment.engine;
     let whole = |key: &str| match engine.get(key) {
         Some(Value::Int(number)) => *number as usize,
         _ => unreachable!("`{key}` has a default"),
     };
-    let asked = experiment.scheduler;
-    let kind = if asked.written || count == 1 { asked.kind } else { SchedulerKind::Conservative };
-    // A run that is taken up again has the partitions of its state, and any number of threads.
-    let (partitions, resumed) = (options.partitions.or(experiment.partitions), options.partitions.is_some());
-    let each = if kind == SchedulerKind::Optimistic { AHEAD_PER_THREAD } else { 1 };
-    let partitions = partitions.or((options.ranks > 1).then_some(options.ranks * count * each));
-    match kind {
-        SchedulerKind::Optimistic => Scheduling::Optimistic {
-            partitions,
-            threads: Threads { count, pin, ..Threads::ONE },
-            optimism: Optimism {
-                bound: match engine.get("optimism") {
-                    Some(Value::Time(bound @ 1..)) => Some(*bound),
-                    _ => None,
-                },
-                batch: whole("batch"),
-                history: whole("history"),
-                ..Optimism::default()
+    Scheduling::Optimistic {
+        partitions: partitions(experiment, options, AHEAD_PER_THREAD),
+        threads: Threads { count: options.threads, pin: pinned(experiment), ..Threads::ONE },
+        optimism: Optimism {
+            bound: match engine.get("optimism") {
+                Some(Value::Time(bound @ 1..)) => Some(*bound),
+                _ => None,
             },
+            batch: whole("batch"),
+            history: whole("history"),
+            ..Optimism::default()
         },
-        kind if kind == SchedulerKind::Conservative || resumed || options.ranks > 1 => {
-            Scheduling::Conservative {
-                partitions,
-                // Whoever binds threads to processors wants them all at work.
-                threads: Threads { count, pin, spare: !pin, ..Threads::ONE },
-            }
-        }
-        _ => {
-            if count > 1 {
-                let message =
-                    format!("the sequential scheduler runs in one thread, and {count} are asked for");
-                let help = "results do not depend on the scheduler: choose \"conservative\"";
-                let place = engine.place("scheduler");
-                diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
-            }
-            Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
-        }
     }
+}
+
+fn pinned(experiment: &Experiment) -> bool {
+    matches!(experiment.engine.get("pin"), Some(Value::Bool(true)))
 }
 
 /// When the run is saved, and what `[engine]` says that the scheduler does not read.
@@ -85,7 +121,7 @@ fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
             options.ranks
         ));
     }
-    if asked.kind == SchedulerKind::Optimistic {
+    if matches!(asked.kind, SchedulerKind::Optimistic | SchedulerKind::Auto) {
         return unread;
     }
     let written = ["optimism", "batch", "history"].into_iter().filter(|&key| engine.places.contains_key(key));

@@ -216,15 +216,23 @@ fn check_buffers(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Dia
 
 impl Run for Setup {
     fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
-        run::watch(self, watch)
+        // A run that is watched under another scheduler stays as it is.
+        match watch.scheduling {
+            Some(scheduling) => run::watch(&Self { scheduling, ..self.clone() }, watch),
+            None => run::watch(self, watch),
+        }
     }
 
     fn validate(&self) -> Result<(), Failure> {
         run::validate(self)
     }
 
+    fn partitions(&self, scheduling: Scheduling) -> u32 {
+        simulation::partitions(self, scheduling)
+    }
+
     fn most_ranks(&self) -> u32 {
-        simulation::partitions(self)
+        simulation::partitions(self, self.scheduling)
     }
 
     fn memory(&self) -> Prediction {

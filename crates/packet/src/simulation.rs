@@ -2,6 +2,7 @@
 
 use crate::{
     close::{Asked, Ending, Part},
+    counters::Counters,
     event, finish, host,
     hybrid::conductor::Conductor,
     loads::Loads,
@@ -34,7 +35,7 @@ use model::{
     Finished, Progress, Watch,
     failure::Failure,
     performance::{Clock, Done},
-    setup::Until,
+    setup::{Scheduling, Until},
 };
 use std::sync::Arc;
 
@@ -44,17 +45,17 @@ const MAX_WINDOWS: u64 = 1_000_000;
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
 
-/// Partitions that a setup will run in.
-pub(crate) fn partitions(setup: &Setup) -> u32 {
+/// Partitions that a setup will run in under a scheduler.
+pub(crate) fn partitions(setup: &Setup, scheduling: Scheduling) -> u32 {
     // A routing that reads every router's queues makes the network one cell.
     let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
-    setup.scheduling.partitions().clamp(1, most)
+    scheduling.partitions().clamp(1, most)
 }
 
 /// Simulates with routers of one architecture, in one mode: results do not say which.
 pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     assert!(R::Mode::FEATURES || is_plain(setup), "the setup asks for what plain runs lack");
-    let partitions = partitions(setup);
+    let partitions = partitions(setup, setup.scheduling);
     let clock = Clock::start(setup.scheduling);
     let net = Arc::new(Network::new(setup, partitions));
     R::refuse(setup)?;
@@ -89,6 +90,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let sampler =
         Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done).with_loads(loads);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
+    director.counters = setup.measure.engine.then(Counters::default);
     if let Some(state) = watch.resume {
         let damaged = take_up(state, &mut executor, &mut director).is_err();
         if world.most(damaged.into()) > 0 {
@@ -98,9 +100,12 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     }
     let groups = u64::from(executor.threads()) * u64::from(world.ranks());
     let pauses = Pauses { budget: BUDGET * groups, every: watch.every };
+    let lookahead = executor.lookahead();
     let stop = executor.run_directed(end, &mut director, pauses, |e, d| {
         let [events, chunk_hops] = world.sums([e.events(), chunk_hops(e)]);
-        let at = Progress { now: e.now(), end, events, chunk_hops, partitions };
+        let (windows, rehearsal) = (e.windows(), e.rehearsal());
+        let at =
+            Progress { now: e.now(), end, events, chunk_hops, partitions, windows, lookahead, rehearsal };
         (watch.pause)(at, &mut || state_of(e, d))
     });
     if stop == Stop::Budget {
@@ -115,12 +120,13 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         speculation: executor.speculation(),
     };
     let performance = clock.stop_over(done, &world);
+    let counters = director.counters.take().map(|counters| counters.of_all(&world)).transpose()?;
     let (whole, ending) = merged(executor, stop, end, director.sampler.stuck, setup.check);
     of_first(&world, whole, ending, |whole, ending| {
         let ended = whole.decide(setup, &net, director, ending)?;
         let (mut summary, tables) = finish::finish(setup, &net, ended)?;
         summary.performance = Some(performance);
-        Ok(Finished { summary, tables })
+        Ok(Finished { summary, tables: tables.into_iter().chain(counters).collect() })
     })
 }
 

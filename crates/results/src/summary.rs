@@ -11,7 +11,7 @@ mod congestion;
 mod performance;
 
 pub use congestion::{Congestion, Counted};
-pub use performance::{Performance, Speculation};
+pub use performance::{Chosen, Performance, Speculation, Trial};
 
 /// Value of [`Summary::schema`].
 pub const SCHEMA: &str = "netloom-summary-1";

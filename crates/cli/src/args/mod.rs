@@ -248,6 +248,9 @@ pub struct CheckArgs {
     /// Experiment file, and the values that the command line sets in it.
     #[command(flatten)]
     pub input: Input,
+    /// Simulate the beginning, and say what 2, 4, 8 and 16 threads could gain at most
+    #[arg(long)]
+    pub scaling: bool,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

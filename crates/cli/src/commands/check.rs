@@ -7,11 +7,12 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Prepared, Registry, RunOptions, faults,
+    Error, Prepared, Registry, RunOptions, faults,
     input::read_file,
     memory::rounded,
     model::contract::Parameter,
     prepare::prepare_text,
+    scaling::scaling,
     sweep::plan::plan_text,
     volume::{Volume, volumes},
 };
@@ -35,15 +36,33 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
         }
     };
     let head = series.as_ref().map_or_else(String::new, |(line, ..)| lined(&[("sweep", line.clone())]));
+    let scaled = if args.scaling { Some(gains(&prepared)?) } else { None };
     let mut json = object(&prepared);
     if let Some((_, points, networks, bytes)) = &series {
         json["sweep"] = json!({"points": points, "networks": networks, "memory_bytes": bytes});
     }
+    let mut tail = String::new();
+    if let Some((lines, gained)) = scaled {
+        let names = std::iter::once("scaling").chain(std::iter::repeat(""));
+        tail = lined(&names.zip(lines).collect::<Vec<_>>());
+        json["scaling"] = gained;
+    }
     match args.format {
-        Format::Text => console.print(&(head + &text(&prepared)))?,
+        Format::Text => console.print(&(head + &text(&prepared) + &tail))?,
         Format::Json => console.print_json(&json)?,
     }
     Ok(Exit::Done)
+}
+
+/// What threads could gain, in lines and as an object.
+fn gains(prepared: &Prepared) -> Result<(Vec<String>, Json), Error> {
+    Ok(match scaling(prepared).map_err(|failure| Error::from(&failure))? {
+        Some(scaling) => (scaling.lines(), scaling.json()),
+        None => (
+            vec!["this run is one partition, or over too soon: more threads give it nothing".to_owned()],
+            Json::Null,
+        ),
+    })
 }
 
 fn text(prepared: &Prepared) -> String {

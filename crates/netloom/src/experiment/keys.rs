@@ -283,11 +283,11 @@ pub const ENGINE: About = About {
     params: &[
         Param {
             name: "scheduler",
-            kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
+            kind: Kind::Choice(&["sequential", "conservative", "optimistic", "auto"]),
             default: Some("sequential"),
             doc: "Who commits the events: one thread, or the threads of `--threads` side by side. Conservative threads never go further than \
-                  lookahead allows; optimistic ones run ahead and take back what was premature (Time Warp). More than one thread choose \
-                  the conservative scheduler unless this key names one. Models that are one cell (`flow`, Portals) and `congestion` have no use for it.",
+                  lookahead allows; optimistic ones run ahead and take back what was premature (Time Warp). \"auto\" tries all three on the first \
+                  events and takes the fastest; `performance.chosen` says why. More than one thread choose the conservative scheduler unless this key names one. Models that are one cell (`flow`, Portals) and `congestion` have no use for it.",
         },
         Param {
             name: "optimism",
@@ -373,6 +373,13 @@ pub const OUTPUT: About = About {
             default: Some("false"),
             doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json); on `delay` also the critical path, the transfers of messages, and the \
                   simulated trace as an OTF2 archive (otf2/traces.otf2).",
+        },
+        Param {
+            name: "engine",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "On `packet` and `hybrid`: what each rank's scheduler did up to each of some 64 ticks (events, windows, events taken back, memory of history). \
+                  The one table that differs between runs of an experiment.",
         },
         Param {
             name: "report",

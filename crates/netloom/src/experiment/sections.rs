@@ -95,6 +95,8 @@ pub enum SchedulerKind {
     Conservative,
     /// Partitions ahead of what is certain.
     Optimistic,
+    /// Whichever proves the fastest on the first events of the run.
+    Auto,
 }
 
 impl Scheduler {
@@ -102,6 +104,7 @@ impl Scheduler {
         let kind = match engine.get("scheduler") {
             Some(Value::Text(name)) if name == "sequential" => SchedulerKind::Sequential,
             Some(Value::Text(name)) if name == "optimistic" => SchedulerKind::Optimistic,
+            Some(Value::Text(name)) if name == "auto" => SchedulerKind::Auto,
             _ => SchedulerKind::Conservative,
         };
         Self { kind, written: engine.places.contains_key("scheduler") }

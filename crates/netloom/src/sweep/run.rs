@@ -24,8 +24,10 @@ use crate::{
     prepare::{Prepared, prepare_resolved},
     saver::{Intervals, Saver, Signals},
     side_by_side::{self, Crew, Heard},
+    together::all_ready,
     watcher::Watcher,
 };
+use base::world::World;
 use model::Finished;
 use results::summary::State;
 use std::{
@@ -110,6 +112,34 @@ pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outc
             .remark(&format!("{message}; remove `{}` to run them anew", asked.out.join("points").display()));
     }
     Ok(outcome)
+}
+
+/// The same over several ranks that see the directory: each runs its share of the chains, then the first one gathers what all have kept.
+///
+/// # Errors
+/// As [`run`]; all ranks end together.
+pub fn run_over(
+    world: &World,
+    plan: &Plan,
+    asked: &Asked<'_>,
+    watcher: &dyn Watcher,
+) -> Result<Option<Outcome>, Error> {
+    if world.is_alone() {
+        return run(plan, asked, watcher).map(Some);
+    }
+    let shard = Some((world.rank() + 1, world.ranks()));
+    let mine = run(plan, &Asked { shard, ..asked.clone() }, watcher);
+    let mine = all_ready(world, mine)?;
+    let now = mine.rows.iter().filter(|row| !row.kept).map(|row| row.record.id.clone());
+    let all = world.gather(now.collect::<Vec<_>>().join("\n").into_bytes());
+    if !world.is_first() {
+        return Ok(None);
+    }
+    // All is kept by now, so nothing is run; but it was not before.
+    let mut outcome = run(plan, &Asked { again: &[], ..asked.clone() }, watcher)?;
+    let now = all.iter().flat_map(|ids| ids.split(|&byte| byte == b'\n')).collect::<BTreeSet<_>>();
+    outcome.rows.iter_mut().for_each(|row| row.kept &= !now.contains(row.record.id.as_bytes()));
+    Ok(Some(outcome))
 }
 
 /// What came of a chain of points.

@@ -13,6 +13,7 @@ use super::{
     sketch::Sketch,
 };
 use crate::{
+    counters::Counters,
     effects::Wire,
     hybrid::predicted::Predicted,
     net::Router,
@@ -24,11 +25,12 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
+    threads::Optimism,
     time::{NEVER, Ps},
 };
 use engine::{
     agenda::Agenda,
-    director::{Director, Network as Clock},
+    director::{Director, EngineCounts, Network as Clock},
     domain::Effects,
     kept::{Damaged, Kept, put, take},
 };
@@ -41,6 +43,8 @@ use std::{sync::Arc, time::Instant};
 pub struct Conductor {
     /// Takes the samples that a run asks for.
     pub sampler: Sampler,
+    /// What the engine did, if that is asked for.
+    pub counters: Option<Counters>,
     stage: Option<Stage>,
 }
 
@@ -237,7 +241,7 @@ impl Conductor {
             }),
             _ => None,
         };
-        Ok(Self { sampler, stage })
+        Ok(Self { sampler, stage, counters: None })
     }
 
     /// Gives partitions of a run that goes on at `now` their predictor.
@@ -408,6 +412,11 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         a.flying.extend(b.flying);
         add(&mut a.offered, &b.offered);
         a
+    }
+
+    fn engine(&mut self, counts: &EngineCounts, _: Option<&Optimism>) -> Option<Optimism> {
+        self.counters.iter_mut().for_each(|counters| counters.push(*counts));
+        None
     }
 
     fn decide(&mut self, now: Ps, report: Report, dry: bool) -> Option<(Clock, Step)> {

@@ -38,6 +38,39 @@ pub struct Performance {
     pub speculation: Option<Speculation>,
     /// MPI ranks used.
     pub ranks: u32,
+    /// Why this scheduler; absent unless the simulator chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
+}
+
+/// How the simulator chose its scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The reason, in words.
+    pub why: String,
+    /// What was measured, a trial for each scheduler; empty if there was no choice.
+    pub trials: Vec<Trial>,
+}
+
+/// A scheduler on trial: the first events of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Its name.
+    pub scheduler: String,
+    /// Partitions of the network.
+    pub partitions: u32,
+    /// Shortest time between partitions, in picoseconds; absent with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookahead_ps: Option<u64>,
+    /// Events between two meetings of threads or ranks; absent with one of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_per_window: Option<f64>,
+    /// Events that were measured, after as many that were not.
+    pub events: u64,
+    /// Elapsed seconds that they took.
+    pub wall_s: f64,
+    /// Virtual time that they covered, in picoseconds.
+    pub virtual_ps: u64,
 }
 
 /// What an optimistic scheduler did ahead of what was certain.

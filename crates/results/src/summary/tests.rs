@@ -75,6 +75,7 @@ pub(crate) fn full() -> Summary {
             speculation: None,
             windows: None,
             ranks: 1,
+            chosen: None,
         }),
         ..Summary::new(fingerprint, verdict, json!({"experiment": {"name": "test", "seed": 1}}))
     }
