@@ -140,6 +140,7 @@ fn variety() -> Vec<(String, Setup)> {
                 messages: true,
                 pairs: true,
                 operations: false,
+                engine: false,
             };
             setup.packet.route_per = if chunks == 5 { RoutePer::Packet } else { RoutePer::Chunk };
             all.push((

@@ -140,6 +140,7 @@ fn setup(
         messages: true,
         pairs: true,
         operations: false,
+        engine: false,
     };
     setup
 }

@@ -172,6 +172,7 @@ fn variety() -> Vec<(&'static str, Setup)> {
             messages: true,
             pairs: true,
             operations: false,
+            engine: false,
         };
         all.push((name, setup.clone()));
         setup.packet.route_per = RoutePer::Packet;

@@ -335,6 +335,7 @@ impl Sketch {
                 messages: true,
                 pairs: true,
                 operations: false,
+                engine: false,
             },
         }
     }
