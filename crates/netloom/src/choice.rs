@@ -22,7 +22,7 @@ const MARGIN: f64 = 5.0;
 pub(crate) struct Choice {
     /// The scheduler that is to run it.
     pub scheduling: Scheduling,
-    /// Why.
+    /// The reason, and what was measured.
     pub chosen: Chosen,
     /// What the run left, if it ended in a trial.
     pub finished: Option<Finished>,

@@ -42,7 +42,7 @@ pub struct Row {
 pub struct Scaling {
     /// Virtual times between which was measured.
     pub span: (Ps, Ps),
-    /// One thread.
+    /// The same span in one thread.
     pub alone: Rehearsal,
     /// Several threads, as far as the network has partitions for them.
     pub rows: Vec<Row>,

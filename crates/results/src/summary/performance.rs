@@ -55,7 +55,7 @@ pub struct Chosen {
 /// A scheduler on trial: the first events of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Its name.
+    /// Name of the scheduler.
     pub scheduler: String,
     /// Partitions of the network.
     pub partitions: u32,
