@@ -182,7 +182,7 @@ impl Network {
         Some(route)
     }
 
-    /// See [`division`].
+    /// The parts of a message between two terminals, as [`division`] finds them.
     fn division(
         &self,
         cx: &Context,

@@ -337,7 +337,7 @@ fn a_message_on_one_path_of_many_is_reported() {
     }
 }
 
-/// How many messages would be divided over too many links is told.
+/// How many messages would be divided over too many links is reported.
 #[test]
 fn messages_on_too_wide_routes_take_one_path_and_are_counted() {
     let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
@@ -349,13 +349,13 @@ fn messages_on_too_wide_routes_take_one_path_and_are_counted() {
         let verdict = run(&setup).0.verdict;
         let flagged = |flag: &str| verdict.flags.iter().any(|f| f == flag);
         assert_eq!((flagged("single-path"), flagged("divided-evenly")), (wide, !wide), "{verdict:?}");
-        let told = verdict.detail.iter().any(|d| d.contains("5 messages") && d.contains("50 links"));
-        assert_eq!(told, wide, "{verdict:?}");
+        let reported = verdict.detail.iter().any(|d| d.contains("5 messages") && d.contains("50 links"));
+        assert_eq!(reported, wide, "{verdict:?}");
     }
 }
 
 #[test]
-fn an_accuracy_is_told_as_it_was_written() {
+fn an_accuracy_is_reported_as_it_was_written() {
     let (fabric, routing) = fat_tree(4);
     let mut setup = setup(&fabric, routing, list(&[(0, 0, 5, 1_000_000), (0, 1, 5, 1_000_000)]));
     for (accuracy, text) in [(0.07, "\"7 %\""), (0.003, "\"0.3 %\""), (0.29, "\"29 %\"")] {

@@ -149,7 +149,7 @@ fn a_rank_that_is_no_root_knows_its_own_count() {
 
 /// Of two or three ranks a line of a rank that is no root is as long as one with the counts of all.
 #[test]
-fn counts_of_few_ranks_are_told_from_a_root_and_types() {
+fn counts_of_few_ranks_differ_from_a_root_and_types() {
     let of = |ranks: usize, line: &str| {
         let (rank, _) = line.split_once(' ').unwrap();
         let init: String = (0..ranks).map(|rank| format!("{rank} init\n")).collect();
