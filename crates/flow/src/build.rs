@@ -33,6 +33,8 @@ pub const FLOW: ModelEntry = ModelEntry {
 /// Keys without effect.
 fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    let why = "model \"flow\" has no packets, buffers or partitions";
+    all.extend(Unread::all("output", &["per_port", "packets", "engine"], why));
     if parts.is_platform() {
         all.extend(Unread::all("model", &["duplex", "router_delay"], "a platform's file says so itself"));
         all.extend(Unread::all("routing", &["algorithm"], "a platform brings its own routes"));

@@ -23,6 +23,8 @@ const RESILIENT: &str = "protocol";
 pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let why = "model \"delay\" counts everything from the start";
     let mut all = Unread::all("experiment", &["warmup"], why);
+    let absent = "model \"delay\" has no packets, no buffers and no ticks";
+    all.extend(Unread::all("output", &["window", "per_port", "packets", "engine"], absent));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
     if let Some(routing) = parts.written.routing {
         let keys: Vec<&'static str> = routing.section.params.iter().map(|p| p.name).collect();

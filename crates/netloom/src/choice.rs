@@ -28,11 +28,19 @@ pub(crate) struct Choice {
     pub finished: Option<Finished>,
 }
 
-/// Tries the candidates of a run that goes on from `resume`; nothing if the experiment names its scheduler.
+/// What the run does in a pause: false ends it. See [`Watch::pause`].
+pub(crate) type Pausing<'a> = dyn FnMut(Progress, &mut dyn FnMut() -> Vec<u8>) -> bool + 'a;
+
+/// Tries the candidates of a run that goes on from `resume`; nothing if the experiment names its scheduler. Trials pause as the run does, so that
+/// whoever ends it or wants it saved need not wait: a state belongs to no scheduler.
 ///
 /// # Errors
-/// If the run fails in a trial.
-pub(crate) fn choose(prepared: &Prepared, resume: Option<&[u8]>) -> Result<Option<Choice>, Failure> {
+/// If the run fails in a trial, or a pause ends it.
+pub(crate) fn choose(
+    prepared: &Prepared,
+    resume: Option<&[u8]>,
+    pausing: &mut Pausing<'_>,
+) -> Result<Option<Choice>, Failure> {
     let candidates = &prepared.candidates;
     let only = |why: &str| {
         let chosen = Chosen { why: why.to_owned(), trials: Vec::new() };
@@ -49,7 +57,7 @@ pub(crate) fn choose(prepared: &Prepared, resume: Option<&[u8]>) -> Result<Optio
     }
     let mut trials: Vec<Trial> = Vec::new();
     for &scheduling in candidates {
-        match attempt(prepared, scheduling, resume)? {
+        match attempt(prepared, scheduling, resume, pausing)? {
             Attempt::Ended(finished) => {
                 let why = format!("the run ended while the {} scheduler was on trial", scheduling.name());
                 let chosen = Chosen { why, trials };
@@ -70,12 +78,20 @@ enum Attempt {
 }
 
 /// Runs under a scheduler for as long as measuring takes.
-fn attempt(prepared: &Prepared, scheduling: Scheduling, resume: Option<&[u8]>) -> Result<Attempt, Failure> {
+fn attempt(
+    prepared: &Prepared,
+    scheduling: Scheduling,
+    resume: Option<&[u8]>,
+    pausing: &mut Pausing<'_>,
+) -> Result<Attempt, Failure> {
     let world = &prepared.world;
     let (mut begin, mut trial) = (None::<(Instant, Progress)>, None);
     let started = Instant::now();
     let mut first = None;
-    let mut pause = |at: Progress, _: &mut dyn FnMut() -> Vec<u8>| {
+    let mut pause = |at: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+        if !pausing(at, save) {
+            return false;
+        }
         // The state that the run goes on from has events of its own.
         let before = *first.get_or_insert(if resume.is_some() { at.events } else { 0 });
         let Some((since, from)) = &begin else {
@@ -222,6 +238,18 @@ mod tests {
         assert_eq!(all[0].why, all[1].why);
         let names: Vec<&str> = all[0].trials.iter().map(|t| t.scheduler.as_str()).collect();
         assert_eq!(names, ["conservative", "optimistic"], "one thread cannot be chosen over ranks");
+    }
+
+    /// A signal in a trial ends the run, not the trial alone.
+    #[test]
+    fn a_pause_ends_a_run_on_trial() {
+        let prepared = prepared("100 us", "auto", (2, 1));
+        let mut pauses = 0;
+        let ended = choose(&prepared, None, &mut |_, _| {
+            pauses += 1;
+            false
+        });
+        assert!(matches!(ended, Err(Failure::Stopped(_))) && pauses == 1, "{pauses} pauses");
     }
 
     fn trial(scheduler: &str, wall_s: f64) -> Trial {

@@ -38,23 +38,25 @@ pub fn execute_saved(
         saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
     let world = prepared.world.clone();
-    let choice = choice::choose(prepared, resume).map_err(|e| Error::from(&e))?;
-    let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
-        let Choice { scheduling, chosen, finished } = choice;
-        watcher.remark(&format!("note: scheduler \"auto\": {}", chosen.why));
-        (Some(scheduling), Some(chosen), finished.map(Ok))
+    let finished = choice::choose(prepared, resume, &mut pause).and_then(|choice| {
+        let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
+            let Choice { scheduling, chosen, finished } = choice;
+            watcher.remark(&format!("note: scheduler \"auto\": {}", chosen.why));
+            (Some(scheduling), Some(chosen), finished.map(Ok))
+        });
+        let run = || prepared.run.watch(Watch { pause: &mut pause, every, resume, world, scheduling });
+        let mut finished = ended.unwrap_or_else(run)?;
+        if let Some(performance) = &mut finished.summary.performance {
+            performance.chosen = chosen;
+        }
+        Ok(finished)
     });
-    let run = || prepared.run.watch(Watch { pause: &mut pause, every, resume, world, scheduling });
-    let finished = ended.unwrap_or_else(run);
     watcher.ended();
     if let Some(failure) = saver.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&as_written(&prepared.experiment, &prepared.input.file));
-    if let Some(performance) = &mut finished.summary.performance {
-        performance.chosen = chosen;
-    }
     share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());

@@ -291,3 +291,49 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
     let finished = Experiment::from_text(text).run().unwrap();
     assert!(finished.summary.bytes_delivered > 0);
 }
+
+/// A key of `[output]` changes the tables, or a note says why it does not: on every model.
+#[test]
+fn no_key_of_output_is_silent() {
+    let short = ["experiment.duration=\"5 us\"", "experiment.warmup=\"0 s\""];
+    let hybrid =
+        ["experiment.duration=\"60 us\"", "hybrid.switch=[\"20 us\", \"40 us\"]", "hybrid.window=\"10 us\""];
+    let cases: [(&str, &[&str]); 7] = [
+        ("dragonfly-72", &short),
+        ("hybrid-72", &hybrid),
+        ("halo-64", &[]),
+        ("sweep3d-loggops", &[]),
+        ("flow-fat-tree", &[]),
+        ("flow-platform", &[]),
+        ("congestion-16", &["job.0.runs=3"]),
+    ];
+    let switches = ["per_port", "packets", "messages", "pairs", "operations", "engine"];
+    let known: Vec<&str> = experiment::keys::OUTPUT.params.iter().map(|p| p.name).collect();
+    let tried: Vec<&str> = ["window"].iter().chain(&switches).chain(&["report"]).copied().collect();
+    assert_eq!(known, tried, "a new key belongs here");
+    for (name, sets) in cases {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}.toml"));
+        let text = fs::read_to_string(&file).unwrap();
+        // With a series, which `per_port` adds to.
+        let of = |window: &str, on: Option<&str>| {
+            let notes = Notes::default();
+            let mut set: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+            set.push(format!("output.window=\"{window}\""));
+            set.extend(switches.iter().map(|key| format!("output.{key}={}", on == Some(key))));
+            let input = netloom::Input { file: file.clone(), set };
+            let registry = Registry::standard();
+            let options = RunOptions::default();
+            let prepared =
+                netloom::prepare::prepare_text(&registry, &input, text.clone(), &options, &notes).unwrap();
+            let tables = netloom::execute::execute(&prepared, &notes).unwrap().tables;
+            (tables, notes.0.into_inner().unwrap().join("\n"))
+        };
+        let (plain, notes) = of("1 us", None);
+        let named =
+            |key: &str| notes.lines().any(|l| l.contains(&format!("`{key}`")) && l.contains("no effect"));
+        for key in switches {
+            assert_ne!(of("1 us", Some(key)).0 != plain, named(key), "{name}: output.{key}: {notes}");
+        }
+        assert_ne!(of("0 s", None).0 != plain, named("window"), "{name}: output.window: {notes}");
+    }
+}
