@@ -1,5 +1,5 @@
 //! Stamps the binary with the revision it was built from. Without git, or outside a checkout, the stamp is empty:
-//! a build never fails for it. Where the linker can, functions of the same code become one, which makes the binary 4 % smaller.
+//! a build never fails for it. Where the linker can, functions of the same code become one, which makes the binary smaller.
 
 use std::{env, path::Path, process::Command};
 
