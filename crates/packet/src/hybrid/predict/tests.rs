@@ -276,3 +276,52 @@ fn packets_of_a_message_are_of_one_class() {
     assert_eq!((class.number(), SizeClass::of(0, 1, 2048).number()), (14, 0));
     assert_eq!(SizeClass::of(u64::MAX, 1, 2048).number(), SizeClass::COUNT - 1);
 }
+
+/// A recipe of an entry as a test can make it: every key has a default, or a sample here.
+fn recipe(entry: &PredictorEntry) -> Arc<dyn Recipe> {
+    let name = entry.about.name;
+    let sample = std::env::temp_dir().join(format!("netloom-sample-{name}-{}.json", std::process::id()));
+    std::fs::write(&sample, r#"{"table": [[0, 2, 0.001], [0, 4, 16]]}"#).expect("a file can be written");
+    let file = [("file", Value::Text(sample.to_string_lossy().into_owned()))];
+    let given: &[_] = if name == "external" { &file } else { &[] };
+    let values = model::samples::complete(entry.about.params, given);
+    let made = (entry.build)(&values).unwrap_or_else(|p| panic!("{name}: {p:?}"));
+    std::fs::remove_file(&sample).expect("it is there");
+    made
+}
+
+/// What [`Predictor`] and [`Recipe`] promise, of every registered one: pure, never below an empty network, trained by what was learned alone.
+#[test]
+fn every_predictor_keeps_the_contract() {
+    let shape = shape();
+    let mut learned = Learned::default();
+    let mut random = base::rng::Stream::new(5, base::rng::Purpose::Test, 0);
+    for _ in 0..2_000 {
+        let (source, step) = (random.below(8) as u32, random.below(7) as u32 + 1);
+        let pair = (TerminalId::new(source), TerminalId::new((source + step) % 8));
+        let latency = shape.floor(pair.0, pair.1) + random.below(500).pow(2);
+        learned.record(&shape, pair, latency);
+    }
+    let pairs = || TerminalId::first(8).flat_map(|s| TerminalId::first(8).map(move |d| (s, d)));
+    for entry in PREDICTORS {
+        let (name, recipe) = (entry.about.name, recipe(entry));
+        for learned in [&Learned::default(), &learned] {
+            let (one, other) = (recipe.train(learned, &shape, 1), recipe.train(learned, &shape, 1));
+            for (s, d) in pairs() {
+                let floor = shape.floor(s, d);
+                let numbers = [None, Some(0), Some(1), Some(7), Some(u32::MAX)];
+                let said = numbers.map(|n| one.latency(s, d, n));
+                assert!(
+                    said.iter().all(|&l| l >= floor && l < 1_000_000_000),
+                    "{name}: {s} to {d}: {said:?}"
+                );
+                // Asked again, in another order, of another copy: nothing is remembered.
+                let again = [4, 3, 2, 1, 0].map(|n: usize| other.latency(s, d, numbers[n]));
+                assert!(said.iter().eq(again.iter().rev()), "{name}: {s} to {d}: {said:?}, {again:?}");
+                if let Some(row) = one.of_source(s) {
+                    assert_eq!(row[d.index()], said[0], "{name}: {s} to {d} in the row of the source");
+                }
+            }
+        }
+    }
+}
