@@ -195,6 +195,13 @@ if cargo clippy --version >/dev/null 2>&1; then
 else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
+# Licences, sources and duplicates are also looked at by a test; this knows the advisories too, where their database can be had.
+if cargo deny --version >/dev/null 2>&1; then
+  step 'cargo deny: licences, sources, duplicates' cargo deny --offline check licenses sources bans
+  timeout 60 cargo deny fetch db >/dev/null 2>&1 && step 'cargo deny: advisories' cargo deny check advisories
+else
+  skip 'cargo deny' 'cargo install cargo-deny'
+fi
 command -v chromium >/dev/null || crates/report/install-browser.sh >/dev/null 2>&1 ||
   skip 'the page in a browser' 'crates/report/install-browser.sh, as root'
 tests

@@ -39,6 +39,91 @@ fn hostile_names_are_shown_and_do_nothing() {
     }
 }
 
+/// A cluster of three hosts and a switch, each with this in its name.
+fn cluster(name: &str) -> String {
+    let guid = |n: usize| format!("{n:016x}");
+    let mut text = format!(
+        "switchguid=0x{0}({0})\nSwitch\t4 \"S-{0}\"\t\t# \"switch {name}\" enhanced port 0 lid 1 lmc 0\n",
+        guid(1)
+    );
+    for n in 1..4 {
+        text +=
+            &format!("[{n}]\t\"H-{0}\"[1]({0})\t\t# \"node{n} {name}\" lid {1} 4xEDR\n", guid(16 + n), n + 1);
+    }
+    for n in 1..4 {
+        text += &format!("\ncaguid=0x{0}\nCa\t1 \"H-{0}\"\t\t# \"node{n} {name}\"\n", guid(16 + n));
+        text += &format!(
+            "[1]({})\t\"S-{}\"[{n}]\t\t# lid {} lmc 0 \"switch {name}\" lid 1 4xEDR\n",
+            guid(16 + n),
+            guid(1),
+            n + 1
+        );
+    }
+    text
+}
+
+/// One hostile experiment, every form of output: no file that a person opens acts on the terminal, the page or the program that shows it.
+#[test]
+fn hostile_names_are_harmless_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("net.txt"), cluster("<script>alert(1)</script>\u{1b}[2J\u{202e}\u{9b}1m\"x&y")).unwrap();
+    let link =
+        r#"{ bandwidth = "10 GB/s", latency = "100 ns", credit_delay = "100 ns", vc_buffer = "32 KiB" }"#;
+    let hostile = r"\u001B]0;title\u0007</script><script>alert(1)</script>\u202E";
+    let text = format!(
+        "[experiment]\nname = \"{hostile}\"\nuntil = \"workload-done\"\n[fabric]\ntopology = \"imported\"\nfile = \"net.txt\"\n\
+         link.terminal = {link}\nlink.link = {link}\n[routing]\nalgorithm = \"shortest-path\"\n[[job]]\nname = \"{hostile}\"\n\
+         workload = \"ring\"\n[model]\nkind = \"packet\"\n[output]\noperations = true\n"
+    );
+    fs::write(at("hostile.toml"), &text).unwrap();
+    fs::write(at("delay.toml"), text.replace("\"packet\"", "\"delay\"")).unwrap();
+    let file = at("hostile.toml");
+    let mut shown = Vec::new();
+    for arguments in [
+        &["run", &file, "--out", &at("packet")][..],
+        &["run", &at("delay.toml"), "--out", &at("delay")],
+        &["report", &at("packet"), "--svg", &at("net.svg")],
+        &["fabric", "import", &at("net.txt"), "--format", "json"],
+        &["fabric", "verify", &at("net.txt")],
+        &["fabric", "metrics", &file],
+        &["compare", &at("packet"), &at("packet")],
+    ] {
+        let run = netloom(arguments);
+        shown.extend([(arguments.join(" "), run.out), (arguments.join(" "), run.err)]);
+    }
+    for form in ["dot", "json", "edge-list", "orcs", "net", "ibnetdiscover"] {
+        let run = netloom(&["fabric", "export", &file, "--to", form]);
+        assert_eq!(run.status, 0, "{form}: {}", run.err);
+        shown.push((form.to_owned(), run.out));
+    }
+    let written =
+        ["packet", "delay"].iter().flat_map(|dir| fs::read_dir(at(dir)).unwrap()).map(|e| e.unwrap().path());
+    let tables = |path: &std::path::Path| path.extension().is_none_or(|e| e == "parquet");
+    for path in
+        written.filter(|path| !tables(path)).chain([at("net.svg").into(), at("delay/otf2/traces.def").into()])
+    {
+        // Definitions of OTF2 are bytes: only what stands in its strings is of interest.
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        let is_binary = path.extension().is_some_and(|e| e == "def");
+        assert!(!is_binary || text.contains("title"), "the job's name is in the archive");
+        shown.push((
+            path.display().to_string(),
+            if is_binary { text.replace(|c: char| c.is_ascii_control() && c != '\u{1b}', "") } else { text },
+        ));
+    }
+    assert!(shown.len() > 25, "{} outputs", shown.len());
+    for (from, text) in shown {
+        let acting: Vec<char> =
+            text.chars().filter(|&c| c != '\n' && c != '\t' && base::visible::acts(c)).collect();
+        assert!(acting.is_empty(), "{from}: {acting:?}");
+        assert!(
+            !(from.ends_with("html") || from.ends_with("svg")) || !text.contains("<script>alert"),
+            "{from}"
+        );
+    }
+}
+
 /// Tens of thousands of mistakes are counted at once, and the first hundred shown.
 #[test]
 fn many_mistakes_are_counted() {

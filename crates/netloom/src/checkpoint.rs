@@ -59,6 +59,13 @@ pub fn path_of(out: &Path) -> Result<PathBuf, Error> {
     Ok(out.with_file_name(name))
 }
 
+/// The output directory that a user means: who names the checkpoint itself means the directory that it belongs to.
+#[must_use]
+pub fn directory_of(given: &Path) -> PathBuf {
+    let is_checkpoint = given.extension().is_some_and(|e| e == "checkpoint") && given.is_file();
+    if is_checkpoint { given.with_extension("") } else { given.to_owned() }
+}
+
 /// Stores a state; the file before stays until this one is complete.
 ///
 /// # Errors

@@ -5,6 +5,7 @@
 //! attributes. Tags are not reported: messages of a pair keep their order by number.
 
 use crate::table::{Column, Table, TextColumn};
+use base::visible;
 use otf2::{
     Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Region,
     SystemTreeNode, Writer, paradigm,
@@ -136,7 +137,7 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
         }
         location.write(end, &EventKind::Leave { region: MPI }, &[])?;
         let events = location.finish()?;
-        let name = d.string(&format!("{} rank {rank}", jobs.words()[job as usize]));
+        let name = d.string(&format!("{} rank {rank}", visible::name(&jobs.words()[job as usize])));
         d.location_groups.insert(number as u32, LocationGroup { name, kind: 1, parent: Some(0) });
         d.locations.insert(number, Location { name, kind: 1, events, group: number as u32 });
         members.entry(job).or_default().push(number);
@@ -145,7 +146,7 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
     d.groups
         .insert(0, Group { name: 0, kind: GroupType::Locations, paradigm: paradigm::MPI, members: world });
     for (&job, ranks) in &members {
-        let name = d.string(&jobs.words()[job as usize]);
+        let name = d.string(&visible::name(&jobs.words()[job as usize]));
         let ranks = ranks.clone();
         d.groups
             .insert(job + 1, Group { name, kind: GroupType::Ranks, paradigm: paradigm::MPI, members: ranks });

@@ -9,6 +9,7 @@ use crate::{
     table::Table,
     timeline,
 };
+use base::visible;
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -202,7 +203,7 @@ pub fn write_run(
         write_table(&partial.path, table, manifest, &summary.experiment)?;
         let path = tables.iter().find(|t| t.name() == "critical_path");
         if let Some(events) = timeline::trace_events(table, path) {
-            partial.write(TIMELINE, events.as_bytes())?;
+            partial.write(TIMELINE, visible::screen(&events).as_bytes())?;
         }
     }
     let table = |name: &str| tables.iter().find(|t| t.name() == name);
@@ -212,7 +213,7 @@ pub fn write_run(
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";
-    partial.write(MANIFEST, json.as_bytes())?;
+    partial.write(MANIFEST, visible::screen(&json).as_bytes())?;
     partial.publish(&dir)
 }
 

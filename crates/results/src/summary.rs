@@ -4,7 +4,7 @@
 //! integers for extremes and percentiles, floats for means. Everything but [`Performance`] is the same, byte for byte,
 //! for every scheduler, thread and partition count.
 
-use base::{hash::Fingerprint, time::Ps};
+use base::{hash::Fingerprint, time::Ps, visible};
 use serde::{Deserialize, Serialize};
 
 mod congestion;
@@ -123,10 +123,11 @@ impl Summary {
         same
     }
 
-    /// Indented JSON that ends with a newline.
+    /// Indented JSON that ends with a newline; names act on no terminal that shows it.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("all keys are strings") + "\n"
+        let json = serde_json::to_string_pretty(self).expect("all keys are strings") + "\n";
+        visible::screen(&json).into_owned()
     }
 }
 

@@ -311,7 +311,7 @@ pub struct ExportArgs {
 /// Arguments of `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// Output directory of the run; its checkpoint is DIR.checkpoint
+    /// Output directory of the run, or its checkpoint, DIR.checkpoint
     pub dir: PathBuf,
     /// Threads; left out: as many as before. No more than the run's partitions are used
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

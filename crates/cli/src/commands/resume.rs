@@ -27,9 +27,10 @@ use std::{path::PathBuf, sync::Arc};
 /// # Errors
 /// If there is no checkpoint that fits, or as `run`.
 pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Outcome {
-    let dir = std::path::absolute(&args.dir)
-        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", args.dir.display())));
-    let placed = world.is_alone().then(|| output::place(&args.dir, &Terminal::new(console))).transpose()?;
+    let given = checkpoint::directory_of(&args.dir);
+    let dir = std::path::absolute(&given)
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", given.display())));
+    let placed = world.is_alone().then(|| output::place(&given, &Terminal::new(console))).transpose()?;
     if let Some(stored) = placed.flatten() {
         return print_stored(stored, args.format, console);
     }

@@ -68,6 +68,7 @@ pub struct Asked<'a> {
 /// If the directory cannot be used, or a signal ended it. A point that fails is a row of the outcome.
 pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outcome, Error> {
     let store = Store::open(asked.out)?;
+    store.tidy();
     let together = (asked.threads as usize).min(plan.chains.len()).max(1);
     let share = limit_in_bytes(asked.options.memory).filter(|_| together > 1);
     let memory = share.map(|bytes| MemoryLimit::Bytes(bytes / together as u64)).or(asked.options.memory);

@@ -9,6 +9,7 @@ use crate::{
     execute::without_engine,
     output::{Program, named_inputs},
 };
+use base::visible;
 use results::{output::Input, summary::Summary, table::Table};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -28,6 +29,9 @@ const SCHEMA: &str = "netloom-point-1";
 
 /// The file that marks a directory as a sweep's.
 pub const MARK: &str = "sweep.json";
+
+/// In the names of files that are being written; the process and a number follow.
+const PARTIAL: &str = ".partial-";
 
 /// State of a point that could not be run.
 pub const FAILED: &str = "failed";
@@ -147,7 +151,22 @@ impl Store {
     /// If it cannot be written.
     pub fn keep(&self, record: &Record) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(record).expect("all keys are strings") + "\n";
+        let text = visible::screen(&text);
         self.put(&format!("points/{}.json", record.id), &mut |file| file.write_all(text.as_bytes()))
+    }
+
+    /// Removes half files of killed processes. Those that others are writing are locked and stay.
+    pub fn tidy(&self) {
+        for folder in [self.path.clone(), self.path.join("points")] {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let is_half = name.to_str().is_some_and(|name| name.contains(PARTIAL));
+                // What cannot be opened or removed does no harm.
+                if is_half && fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        }
     }
 
     /// Writes a file of the directory: it is there whole, or as it was.
@@ -160,11 +179,19 @@ impl Store {
         write: &mut dyn FnMut(&mut fs::File) -> io::Result<()>,
     ) -> Result<(), Error> {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let partial = self.path.join(format!("{name}.partial-{}-{number}", std::process::id()));
+        let partial = self.path.join(format!("{name}{PARTIAL}{}-{number}", std::process::id()));
         let path = self.path.join(name);
-        let written = fs::File::create(&partial)
-            .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&partial, &path));
+        let mut attempt = || {
+            let mut file = fs::File::create(&partial)?;
+            // Where the file system knows no locks, another process may remove it.
+            let _ = file.try_lock();
+            write(&mut file)?;
+            file.sync_all()?;
+            fs::rename(&partial, &path)
+        };
+        // Between its making and its locking another process may have taken it for one of a killed process.
+        let written =
+            attempt().or_else(|e| if e.kind() == io::ErrorKind::NotFound { attempt() } else { Err(e) });
         written.map_err(|e| {
             // What is left of it would only hide why.
             let _ = fs::remove_file(&partial);

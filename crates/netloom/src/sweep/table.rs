@@ -43,6 +43,7 @@ pub(super) fn write(plan: &Plan, outcome: &Outcome, store: &Store, program: &Pro
         "set": plan.input.set, "axes": names, "points": points,
     });
     let text = format!("{all:#}\n");
+    let text = base::visible::screen(&text);
     store.put(MARK, &mut |file| file.write_all(text.as_bytes()))
 }
 

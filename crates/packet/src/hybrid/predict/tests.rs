@@ -284,7 +284,7 @@ fn recipe(entry: &PredictorEntry) -> Arc<dyn Recipe> {
     std::fs::write(&sample, r#"{"table": [[0, 2, 0.001], [0, 4, 16]]}"#).expect("a file can be written");
     let file = [("file", Value::Text(sample.to_string_lossy().into_owned()))];
     let given: &[_] = if name == "external" { &file } else { &[] };
-    let values = model::samples::complete(entry.about.params, given);
+    let values = model::samples::complete(entry.about.params.iter(), given);
     let made = (entry.build)(&values).unwrap_or_else(|p| panic!("{name}: {p:?}"));
     std::fs::remove_file(&sample).expect("it is there");
     made

@@ -1,0 +1,307 @@
+//! Deaths and refusals at every call that changes a file: whatever goes wrong, what a user does next gives the bytes of the undisturbed run.
+//!
+//! `kills/faults.c` is put before the unmodified program (LD_PRELOAD) and lets the n-th such call go wrong. A case is a scenario, a call, and what
+//! goes wrong there; cases are drawn by seed. The quick form draws 120; `NETLOOM_KILLS=1000 NETLOOM_SHARD=1/2` draws a thousand and runs
+//! half of them.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise, and says what it left out"
+)]
+
+use base::rng::{Purpose, Stream};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What goes wrong, by `FAULTS_KIND`, and whether the command must succeed nevertheless.
+const KINDS: [(&str, bool); 6] = [
+    ("kill", false),
+    ("half", false),
+    ("full", false),
+    ("io", false),
+    ("interrupted", true),
+    ("short", true),
+];
+
+/// A command that writes a directory, and what is done after it was disturbed.
+struct Scenario {
+    name: &'static str,
+    /// Arguments but for the output directory.
+    command: &'static [&'static str],
+    /// The same command goes on with what is there; others are finished by `resume`, or begun anew.
+    goes_on: bool,
+}
+
+const SCENARIOS: [Scenario; 4] = [
+    Scenario {
+        name: "packets, saved on the way",
+        command: &[
+            "run",
+            "examples/dragonfly-72.toml",
+            "--set=experiment.duration=40 us",
+            "--set=output.pairs=true",
+            "--set=output.window=10 us",
+            "--set=engine.checkpoint=10 us",
+        ],
+        goes_on: false,
+    },
+    Scenario {
+        name: "rank programs and their time lines",
+        command: &["run", "examples/sweep3d-loggops.toml", "--set=output.operations=true"],
+        goes_on: false,
+    },
+    Scenario { name: "flows", command: &["run", "examples/flow-fat-tree.toml"], goes_on: false },
+    Scenario {
+        name: "a sweep",
+        command: &[
+            "sweep",
+            "examples/load-latency.toml",
+            "--threads=1",
+            "--set=experiment.duration=2 us",
+            "--set=experiment.warmup=0 s",
+            "--set=sweep.axis.0.values=[\"minimal\", \"ugal-l\"]",
+            "--set=sweep.axis.1.values=[\"uniform\"]",
+            "--set=sweep.axis.2.count=2",
+        ],
+        goes_on: true,
+    },
+];
+
+/// A place for a scenario: `work` is where files go wrong, `tmp` is another disk.
+struct Place {
+    root: tempfile::TempDir,
+    library: PathBuf,
+}
+
+impl Place {
+    fn new(library: &Path) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("work")).unwrap();
+        fs::create_dir(root.path().join("tmp")).unwrap();
+        Self { root, library: library.to_owned() }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    fn out(&self) -> PathBuf {
+        self.work().join("run")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.root.path().join("log")
+    }
+
+    fn netloom<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_netloom"));
+        command
+            .args(arguments)
+            .current_dir(Path::new(ROOT).join("../.."))
+            .env("TMPDIR", self.root.path().join("tmp"));
+        command
+    }
+
+    fn start(&self, scenario: &Scenario) -> Command {
+        let mut command = self.netloom(scenario.command);
+        command.arg("--out").arg(self.out());
+        command
+    }
+
+    /// Runs a command whose `at`-th call goes wrong; calls are counted from 1, and with 0 nothing goes wrong.
+    fn disturbed(&self, mut command: Command, at: usize, kind: &str) -> Output {
+        let _ = fs::remove_file(self.log());
+        command
+            .env("LD_PRELOAD", &self.library)
+            .env("FAULTS_UNDER", self.work())
+            .env("FAULTS_LOG", self.log());
+        command.env("FAULTS_AT", at.to_string()).env("FAULTS_KIND", kind).output().unwrap()
+    }
+
+    fn calls(&self) -> Vec<String> {
+        fs::read_to_string(self.log()).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// What a user does next; `said` is what the disturbed command printed.
+    fn go_on(&self, scenario: &Scenario, said: &str) -> Command {
+        let kept = said.split("`netloom resume ").nth(1).and_then(|rest| rest.split('`').next());
+        let checkpoint = self.out().with_extension("checkpoint");
+        match kept {
+            Some(kept) => self.netloom(&["resume", kept]),
+            None if !scenario.goes_on && checkpoint.exists() && !self.out().exists() => {
+                self.netloom(&[Path::new("resume"), &checkpoint])
+            }
+            None => self.start(scenario),
+        }
+    }
+}
+
+/// All files below a directory but what tells times: the manifest, the cost of a run, and the page that shows both.
+fn results(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(directory.parent().unwrap()).unwrap().to_string_lossy().into_owned();
+            let bytes = fs::read(&path).unwrap();
+            let bytes = match path.file_name().unwrap().to_str().unwrap() {
+                "manifest.json" | "report.html" => Vec::new(),
+                name if name.ends_with(".json") => timeless(&bytes),
+                _ => bytes,
+            };
+            all.push((name, bytes));
+        }
+    }
+    all.sort();
+    assert!(all.len() > 2, "{} holds results", directory.display());
+    all
+}
+
+/// A JSON file without what the run cost.
+fn timeless(bytes: &[u8]) -> Vec<u8> {
+    fn strip(value: &mut serde_json::Value) {
+        if let Some(map) = value.as_object_mut() {
+            map.retain(|key, _| !matches!(key.as_str(), "performance" | "wall_s" | "cpu_s"));
+            map.values_mut().for_each(strip);
+        } else if let Some(list) = value.as_array_mut() {
+            list.iter_mut().for_each(strip);
+        }
+    }
+    let mut value = serde_json::from_slice(bytes).unwrap();
+    strip(&mut value);
+    value.to_string().into_bytes()
+}
+
+/// The program's library of faults; none without a C compiler.
+fn library(directory: &Path) -> Option<PathBuf> {
+    let made = directory.join("faults.so");
+    let source = Path::new(ROOT).join("tests/kills/faults.c");
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-o"])
+        .arg(&made)
+        .arg(source)
+        .arg("-ldl")
+        .status();
+    status.is_ok_and(|s| s.success()).then_some(made)
+}
+
+/// How many cases are drawn, and which share of them is run here: shard `i` of `n`.
+fn asked() -> (usize, usize, usize) {
+    let number = std::env::var("NETLOOM_KILLS").map_or(120, |n| n.parse().unwrap());
+    let shard = std::env::var("NETLOOM_SHARD").unwrap_or_else(|_| "1/1".into());
+    let (i, n) = shard.split_once('/').unwrap();
+    (number, i.parse().unwrap(), n.parse().unwrap())
+}
+
+/// Disturbs a scenario, then what a user does next, a second time; then lets it be. What is there at the end is the reference.
+fn case(
+    library: &Path,
+    scenario: &Scenario,
+    reference: &[(String, Vec<u8>)],
+    calls: usize,
+    random: &mut Stream,
+) {
+    let place = Place::new(library);
+    let (kind, succeeds) = KINDS[random.below(KINDS.len() as u64) as usize];
+    let at = 1 + random.below(calls as u64) as usize;
+    let output = place.disturbed(place.start(scenario), at, kind);
+    let story = |output: &Output| {
+        let call = place.calls().get(at - 1).cloned().unwrap_or_default();
+        format!(
+            "{}, call {at} ({call}), {kind}: {} {}",
+            scenario.name,
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )
+    };
+    let mut text = story(&output);
+    if succeeds {
+        assert!(output.status.success(), "{text}");
+    } else if !matches!(output.status.code(), Some(0 | 7)) {
+        assert_eq!(output.status.signal(), Some(9), "a refusal of the disk has exit status 7: {text}");
+    }
+    let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let mut over = output.status.success();
+    // Now and then what follows is killed as well.
+    if !over && random.below(3) == 0 {
+        let again = 1 + random.below(calls as u64) as usize;
+        let output = place.disturbed(place.go_on(scenario, &said), again, "kill");
+        text += &format!(
+            "\nthen killed at call {again}: {} {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        over = output.status.success();
+    }
+    for _ in 0..3 {
+        if over || (place.out().exists() && !scenario.goes_on) {
+            break;
+        }
+        let output = place.go_on(scenario, &said).output().unwrap();
+        text += &format!("\nthen undisturbed: {} {}", output.status, String::from_utf8_lossy(&output.stderr));
+        over = output.status.success();
+        said.clear();
+    }
+    assert!(place.out().exists(), "nothing is there: {text}");
+    let found = results(&place.out());
+    let names = |of: &[(String, Vec<u8>)]| of.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&found), names(reference), "other files: {text}");
+    for (found, reference) in found.iter().zip(reference) {
+        assert!(found == reference, "{} differs: {text}", found.0);
+    }
+    leaves_nothing(&place, &text);
+}
+
+/// Beside the results there is nothing that `netloom clean` does not know and remove.
+fn leaves_nothing(place: &Place, text: &str) {
+    let output = place.netloom(&[Path::new("clean"), &place.work()]).output().unwrap();
+    assert!(output.status.success(), "{text}\nclean: {}", String::from_utf8_lossy(&output.stderr));
+    let names = fs::read_dir(place.work()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let others: Vec<String> = names.filter(|name| name != "run" && name != "run.checkpoint").collect();
+    assert!(others.is_empty(), "{others:?} are left: {text}");
+}
+
+#[test]
+fn whatever_goes_wrong_nothing_is_lost() {
+    let made = tempfile::tempdir().unwrap();
+    let Some(library) = library(made.path()) else {
+        println!("SKIPPED: there is no C compiler, so no call of the system goes wrong");
+        return;
+    };
+    let references: Vec<_> = SCENARIOS
+        .iter()
+        .map(|scenario| {
+            let place = Place::new(&library);
+            let output = place.disturbed(place.start(scenario), 0, "");
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                scenario.name,
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let calls = place.calls().len();
+            assert!(calls > 10, "{}: {calls} calls were seen", scenario.name);
+            (results(&place.out()), calls)
+        })
+        .collect();
+    let (number, shard, shards) = asked();
+    for n in (0..number).filter(|n| n % shards == shard - 1) {
+        let mut random = Stream::new(n as u64, Purpose::Test, 25);
+        let which = n % SCENARIOS.len();
+        let (reference, calls) = &references[which];
+        case(&library, &SCENARIOS[which], reference, *calls, &mut random);
+    }
+}
