@@ -208,6 +208,7 @@ tests
 [ ${#mpi[@]} -gt 0 ] || skip 'runs over MPI ranks' 'crates/mpi/install-mpi.sh, as root on Debian or Ubuntu'
 command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'
 command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'apt-get install otf2-tools'
+[ -e /usr/include/simgrid/s4u.hpp ] || skip 'flows beside SimGrid' 'apt-get install libsimgrid-dev g++'
 if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
   skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
 fi

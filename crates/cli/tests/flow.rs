@@ -87,9 +87,20 @@ fn bad_platforms_and_messages_are_reported_with_their_lines() {
         ("11      0 ", "12      0 ", 4, "there is no rank 12"),
         ("kind = \"flow\"", "kind = \"packet\"", 3, "cannot follow the routes of a platform"),
         ("two-clusters.xml", "three-clusters.xml", 4, "cannot be read"),
+        ("bb_lat=", "bb_latt=", 4, "did you mean `bb_lat`?"),
     ] {
         let run = on_platform(from, to);
         assert_eq!(run.status, status, "{from}: {}", run.err);
         assert!(run.err.contains(reported), "{from}: {}", run.err);
+    }
+}
+
+/// A platform has no routers: nothing is measured or written that is not there.
+#[test]
+fn platforms_are_not_taken_for_a_router() {
+    for command in [&["metrics"][..], &["export", "--to", "dot"]] {
+        let run = netloom(&[&["fabric"], command, &["../../examples/flow-platform.toml"]].concat());
+        assert_eq!(run.status, 3, "{}", run.out);
+        assert!(run.err.contains("it has no routers and cables to measure or write"), "{}", run.err);
     }
 }

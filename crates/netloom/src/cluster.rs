@@ -11,7 +11,7 @@ use crate::{
     watcher::{Phases, Silent, Watcher},
 };
 use base::{
-    diag::Diagnostics,
+    diag::{Diagnostic, Diagnostics},
     index::{PortId, RouterId},
     param::Problem,
     registry::{find, nearest},
@@ -279,6 +279,12 @@ fn build(
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Fabric>, Error> {
     let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
+    if chosen.entry.about.name == fabric::topology::platform::TOPOLOGY.about.name {
+        let message =
+            "a platform lists links and routes of hosts: it has no routers and cables to measure or write";
+        diagnostics.push(Diagnostic::new(chosen.section.place("topology"), message));
+        return Ok(None);
+    }
     let ports = (chosen.entry.sizes)(&chosen.section.values).map_or(0, |sizes| sizes.ports);
     if what == MEASURE.0 && ports > MOST_MEASURED {
         let message =

@@ -192,7 +192,10 @@ fn is_alive(process: u32) -> bool {
 /// True of a directory that holds nothing but what a run writes: a foreign one of such a name is let alone.
 fn is_all_ours(path: &Path) -> bool {
     let written = |name: &str| {
-        name == "otf2" || [".json", ".parquet", ".csv", ".html"].iter().any(|end| name.ends_with(end))
+        name == "otf2"
+            || [".json", ".parquet", ".csv", ".html", ".prv", ".pcf", ".row"]
+                .iter()
+                .any(|end| name.ends_with(end))
     };
     let entry = |e: io::Result<fs::DirEntry>| e.is_ok_and(|e| e.file_name().to_str().is_some_and(written));
     path.symlink_metadata().is_ok_and(|m| m.is_dir())

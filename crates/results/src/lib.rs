@@ -4,6 +4,7 @@
 //! [`summary::Summary`], which [`output::write_run`] stores and [`text::render`] shows; [`compare`] puts two of them side by side. All accumulators are
 //! integers and merge in any order, so that the number of partitions cannot change a result.
 
+mod acts;
 pub mod batch;
 pub mod claim;
 pub mod compare;
@@ -14,6 +15,7 @@ pub mod histogram;
 pub mod numbers;
 pub mod otf2_out;
 pub mod output;
+pub mod paraver_out;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;
 pub mod rescue;

@@ -4,7 +4,10 @@
 //! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
 //! attributes. Tags are not reported: messages of a pair keep their order by number.
 
-use crate::table::{Column, Table, TextColumn};
+use crate::{
+    acts::{Act, acts},
+    table::{Column, Table, TextColumn},
+};
 use base::visible;
 use otf2::{
     Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Region,
@@ -28,67 +31,6 @@ pub fn transfers() -> Table {
         .with("bytes", u64s())
 }
 
-/// What a rank does at a time; at one time in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Act {
-    EndCompute,
-    Receive { peer: u32, bytes: u64, transfer: u64, hops: u64 },
-    Send { peer: u32, bytes: u64, transfer: u64, hops: u64 },
-    Compute,
-}
-
-fn texts<'a>(table: &'a Table, name: &str) -> Option<&'a TextColumn> {
-    match table.column(name) {
-        Some(Column::Text(column)) => Some(column),
-        _ => None,
-    }
-}
-
-fn small<'a>(table: &'a Table, name: &str) -> Option<&'a [u32]> {
-    match table.column(name) {
-        Some(Column::U32(column)) => Some(column),
-        _ => None,
-    }
-}
-
-fn wide<'a>(table: &'a Table, name: &str) -> Option<&'a [u64]> {
-    match table.column(name) {
-        Some(Column::U64(column)) => Some(column),
-        _ => None,
-    }
-}
-
-type Acts = BTreeMap<(u32, u32), Vec<(u64, Act)>>;
-
-/// Acts by job and rank. Computations of several processors of a rank that overlap are drawn one after the other.
-fn acts(operations: &Table, transfers: &Table) -> Option<Acts> {
-    let mut all = Acts::new();
-    let (jobs, ranks, kinds) =
-        (texts(operations, "job")?, small(operations, "rank")?, texts(operations, "kind")?);
-    let (starts, ends) = (wide(operations, "start_ps")?, wide(operations, "end_ps")?);
-    for (i, kind) in kinds.iter().enumerate() {
-        let list = all.entry((jobs.codes()[i], ranks[i])).or_default();
-        if kind == "calc" && ends[i] > starts[i] {
-            list.push((starts[i], Act::Compute));
-            list.push((ends[i], Act::EndCompute));
-        }
-    }
-    let jobs = texts(transfers, "job")?;
-    let (from, to, hops) =
-        (small(transfers, "source")?, small(transfers, "destination")?, small(transfers, "hops")?);
-    let (sent, arrived) = (wide(transfers, "sent_ps")?, wide(transfers, "arrived_ps")?);
-    let (times, sizes) = (wide(transfers, "transfer_ps")?, wide(transfers, "bytes")?);
-    for (i, &job) in jobs.codes().iter().enumerate() {
-        let (bytes, transfer, hops) = (sizes[i], times[i], hops[i].into());
-        let send = Act::Send { peer: to[i], bytes, transfer, hops };
-        let receive = Act::Receive { peer: from[i], bytes, transfer, hops };
-        all.entry((job, from[i])).or_default().push((sent[i], send));
-        all.entry((job, to[i])).or_default().push((arrived[i], receive));
-    }
-    all.values_mut().for_each(|list| list.sort_unstable());
-    Some(all)
-}
-
 const COMPUTE: u32 = 0;
 const MPI: u32 = 1;
 
@@ -97,7 +39,7 @@ const MPI: u32 = 1;
 /// # Errors
 /// If it cannot be written.
 pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::Result<bool> {
-    let (Some(all), Some(jobs)) = (acts(operations, transfers), texts(operations, "job")) else {
+    let (Some(all), Some(jobs)) = (acts(operations, transfers), operations.text_column("job")) else {
         return Ok(false);
     };
     let end = all.values().filter_map(|list| list.last()).map(|a| a.0).max().unwrap_or(0);
@@ -199,5 +141,31 @@ mod tests {
         assert!(events(1).contains(&(160, EventKind::Recv { sender: 0, comm: 0, tag: 0, bytes: 8 })));
         let shares = otf2::shares(&archive).unwrap();
         assert_eq!((shares.total, shares.total - shares.mpi), (320, 120));
+    }
+
+    /// Tables number their words by themselves: a job that sends nothing must not lend its number to one that does.
+    #[test]
+    fn messages_belong_to_the_job_that_sent_them() {
+        let mut done = timeline::operations();
+        for (job, rank) in [("silent", 0), ("sends", 0), ("sends", 1)] {
+            let cells = [Cell::Text(job), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
+            done.push(&[&cells[..], &[Cell::U64(0), Cell::U64(10_000), Cell::U64(0)]].concat());
+        }
+        let mut sent = transfers();
+        let cells = [Cell::Text("sends"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
+        let times = [Cell::U64(10_000), Cell::U64(16_000), Cell::U64(6_000), Cell::U32(3), Cell::U64(8)];
+        sent.push(&[&cells[..], &times].concat());
+        let directory = tempfile::tempdir().unwrap();
+        assert!(write(directory.path(), &done, &sent).unwrap());
+        let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
+        let events = |n| archive.events(n).unwrap().map(|e| e.unwrap().kind).collect::<Vec<_>>();
+        let sends = |n| events(n).iter().filter(|kind| matches!(kind, EventKind::Send { .. })).count();
+        assert_eq!([0, 1, 2].map(sends), [0, 1, 0]);
+        let paraver = crate::paraver_out::files(&done, &sent).swap_remove(0).1;
+        assert!(
+            paraver.contains(":2:1(1:1):2(1:1,1:1)\n")
+                && paraver.ends_with("3:2:2:1:1:10:10:3:2:2:1:16:16:8:0\n"),
+            "{paraver}"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
 use crate::{
-    otf2_out,
+    otf2_out, paraver_out,
     summary::{SCHEMA, Summary},
     table::Table,
     timeline,
@@ -210,6 +210,9 @@ pub fn write_run(
     if let (Some(operations), Some(transfers)) = (table("operations"), table("transfers")) {
         let path = partial.path.join(OTF2);
         otf2_out::write(&path, operations, transfers).map_err(|e| io_error(&path, io::Error::other(e)))?;
+        for (name, text) in paraver_out::files(operations, transfers) {
+            partial.write(name, text.as_bytes())?;
+        }
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";

@@ -125,6 +125,33 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
+
+    /// A column of words by name.
+    #[must_use]
+    pub fn text_column(&self, name: &str) -> Option<&TextColumn> {
+        match self.column(name) {
+            Some(Column::Text(column)) => Some(column),
+            _ => None,
+        }
+    }
+
+    /// A column of 32-bit integers by name.
+    #[must_use]
+    pub fn u32_column(&self, name: &str) -> Option<&[u32]> {
+        match self.column(name) {
+            Some(Column::U32(column)) => Some(column),
+            _ => None,
+        }
+    }
+
+    /// A column of 64-bit integers by name.
+    #[must_use]
+    pub fn u64_column(&self, name: &str) -> Option<&[u64]> {
+        match self.column(name) {
+            Some(Column::U64(column)) => Some(column),
+            _ => None,
+        }
+    }
 }
 
 impl Column {

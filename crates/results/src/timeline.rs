@@ -91,26 +91,14 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn of(table: &'a Table) -> Option<Self> {
-        let text = |name| match table.column(name) {
-            Some(Column::Text(column)) => Some(column),
-            _ => None,
-        };
-        let small = |name| match table.column(name) {
-            Some(Column::U32(column)) => Some(column.as_slice()),
-            _ => None,
-        };
-        let wide = |name| match table.column(name) {
-            Some(Column::U64(column)) => Some(column.as_slice()),
-            _ => None,
-        };
         Some(Self {
-            jobs: text("job")?,
-            ranks: small("rank")?,
-            numbers: small("operation")?,
-            kinds: text("kind")?,
-            starts: wide("start_ps")?,
-            ends: wide("end_ps")?,
-            bytes: wide("bytes")?,
+            jobs: table.text_column("job")?,
+            ranks: table.u32_column("rank")?,
+            numbers: table.u32_column("operation")?,
+            kinds: table.text_column("kind")?,
+            starts: table.u64_column("start_ps")?,
+            ends: table.u64_column("end_ps")?,
+            bytes: table.u64_column("bytes")?,
         })
     }
 }

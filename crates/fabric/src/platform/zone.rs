@@ -1,18 +1,24 @@
 //! Zones: parts of a platform that make routes by rule. Within a zone routes are listed, or shortest, or follow a cluster's topology;
 //! between zones they go through gateways.
 
-use super::zone::cluster::Cluster;
-use std::collections::BTreeMap;
+use super::zone::{
+    cluster::Cluster,
+    shortest::{Hops, MOST_PLACES, Table, search},
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub mod cluster;
+pub mod shortest;
 
 /// How a zone makes routes between its own hosts and routers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// Those that are listed.
     Full,
-    /// The fewest listed routes in a row; of several the one through the lowest numbers.
-    Shortest,
+    /// Listed routes in a row with the fewest links, by a table for points and one for the zones inside.
+    Floyd(Table, Table),
+    /// The same, found anew each time: of equals it may take another.
+    Dijkstra,
     /// None: nothing inside reaches anything inside, unless a route is listed.
     None,
     /// By the cluster's topology.
@@ -83,66 +89,63 @@ impl Zones {
         // One of the points may lie in the common zone itself: then a route must be listed there.
         let (Some(i), Some(j), 1..) = (i.checked_sub(1), j.checked_sub(1), depth) else { return None };
         let common = &self.zones[*around_a.get(i + 1)? as usize];
-        let across = common.across.get(&(around_a[i], around_b[j]))?;
-        if across.gateways.0 != from {
-            self.find(from, across.gateways.0, depth - 1, out)?;
+        // Where one route ends and the next begins at different gateways of a zone, what lies between them is crossed.
+        let mut here = from;
+        for hop in common.between(around_a[i], around_b[j])? {
+            let across = common.across.get(&hop)?;
+            if across.gateways.0 != here {
+                self.find(here, across.gateways.0, depth - 1, out)?;
+            }
+            out.extend_from_slice(&across.links);
+            here = across.gateways.1;
         }
-        out.extend_from_slice(&across.links);
-        if across.gateways.1 != to {
-            self.find(across.gateways.1, to, depth - 1, out)?;
+        if here != to {
+            self.find(here, to, depth - 1, out)?;
         }
         Some(())
     }
 
     fn within(&self, zone: u32, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
         let zone = &self.zones[zone as usize];
-        if let Some(links) = zone.routes.get(&(from, to)) {
-            out.extend_from_slice(links);
-            return Some(());
+        let hops = match &zone.rule {
+            // Of a point to itself only what is listed.
+            Rule::Floyd(points, _) if from != to => points.path(from, to)?,
+            Rule::Dijkstra if from != to => search(&zone.routes, Vec::len, from, to)?,
+            Rule::Cluster(cluster) if !zone.routes.contains_key(&(from, to)) => {
+                return cluster.route(from, to, out);
+            }
+            _ => vec![(from, to)],
+        };
+        for hop in hops {
+            out.extend_from_slice(zone.routes.get(&hop)?);
         }
-        match &zone.rule {
-            Rule::Full | Rule::None => None,
-            Rule::Cluster(cluster) => cluster.route(from, to, out),
-            Rule::Shortest => zone.shortest(from, to, out),
-        }
+        Some(())
     }
 }
 
 impl Zone {
-    /// Breadth first over the listed routes.
-    fn shortest(&self, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
-        if from == to {
-            return None;
+    /// Fills the tables of a Floyd zone, once all routes are listed.
+    pub fn seal(&mut self) {
+        let Rule::Floyd(points, zones) = &mut self.rule else { return };
+        let routes = self.routes.iter().map(|(&ends, links)| (ends, links.len())).collect();
+        let across = self.across.iter().map(|(&ends, across)| (ends, across.links.len())).collect();
+        (*points, *zones) = (Table::new(&routes), Table::new(&across));
+    }
+
+    /// False if tables of the routes that are listed would be too large.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        let few = |ends: &mut dyn Iterator<Item = u32>| ends.collect::<BTreeSet<_>>().len() <= MOST_PLACES;
+        few(&mut self.routes.keys().flat_map(|&(a, b)| [a, b]))
+            && few(&mut self.across.keys().flat_map(|&(a, b)| [a, b]))
+    }
+
+    /// Routes from one zone inside this one to another.
+    fn between(&self, from: u32, to: u32) -> Option<Hops> {
+        match &self.rule {
+            Rule::Floyd(_, zones) => zones.path(from, to),
+            Rule::Dijkstra => search(&self.across, |across| across.links.len(), from, to),
+            Rule::Full | Rule::None | Rule::Cluster(_) => Some(vec![(from, to)]),
         }
-        let mut before: BTreeMap<u32, u32> = BTreeMap::from([(from, from)]);
-        let mut wave = vec![from];
-        while !before.contains_key(&to) && !wave.is_empty() {
-            let mut next = Vec::new();
-            for point in wave {
-                for (&(_, end), _) in self.routes.range((point, 0)..=(point, u32::MAX)) {
-                    if let std::collections::btree_map::Entry::Vacant(slot) = before.entry(end) {
-                        slot.insert(point);
-                        next.push(end);
-                    }
-                }
-            }
-            next.sort_unstable();
-            wave = next;
-        }
-        let mut path = vec![to];
-        while let Some(&point) = before.get(path.last()?) {
-            if point == *path.last()? {
-                break;
-            }
-            path.push(point);
-        }
-        path.reverse();
-        if path.first() != Some(&from) {
-            return None;
-        }
-        for pair in path.windows(2) {
-            out.extend_from_slice(self.routes.get(&(pair[0], pair[1]))?);
-        }
-        Some(())
     }
 }

@@ -32,11 +32,11 @@ pub const TOPOLOGY: Topology = Topology {
               \"latency_s\": 1e-6, \"sharing\": \"shared\"}, ..], \"routes\": [{\"from\": \"a\", \"to\": \"b\", \"links\": [\"l\", ..], \
               \"symmetric\": true}, ..], \"events\": [{\"time_s\": 0.5, \"link\": \"l\", \"bandwidth_bytes_per_s\": 5e8}, ..]}. `sharing` is `shared` (if left \
               out), `fat-pipe` or `split-duplex`, which makes two links, l_UP and l_DOWN. `symmetric` gives the route back too, reversed, \
-              with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None), hosts, routers, links, routes, \
-              zoneRoutes with gateways, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters; \
-              speeds, disks, properties and profiles are passed over. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
+              with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None; the two in the middle take the fewest links, through other zones too), hosts, routers, links, routes, \
+              zoneRoutes with gateways, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters. \
+              Speeds, disks and properties are passed over; profiles of links, attributes that do not exist, entities and settings of networks are refused. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
               SimGrid 3.32 takes wrong links inside groups, which `simgrid_dragonfly = true` takes too. Not modelled: the \
-              CPUs of hosts, Vivaldi and Wi-Fi zones, link state profiles.",
+              CPUs of hosts, Vivaldi and Wi-Fi zones, profiles.",
         source: "SimGrid platform description format 4.1; JSON of our own",
         params: &[
             Param { name: "file", kind: Kind::File, default: None, doc: "the platform" },

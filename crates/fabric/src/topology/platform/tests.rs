@@ -120,7 +120,7 @@ fn loopbacks_and_limiters_are_crossed() {
 }
 
 #[test]
-fn floyd_takes_the_fewest_routes() {
+fn shortest_routes_have_the_fewest_links() {
     let xml = r#"<platform version="4"><zone id="z" routing="Floyd">
         <host id="a"/><host id="b"/><router id="r"/><router id="q"/>
         <link id="l1" bandwidth="1GBps"/><link id="l2" bandwidth="1GBps"/><link id="l3" bandwidth="1GBps"/><link id="l4" bandwidth="1GBps"/>
@@ -129,9 +129,50 @@ fn floyd_takes_the_fewest_routes() {
         <route src="a" dst="q"><link_ctn id="l3"/></route>
         <route src="q" dst="r"><link_ctn id="l4"/></route>
         </zone></platform>"#;
-    let p = parse(xml, false).unwrap();
-    check(&p, "a", "b", &["l1", "l2"]);
-    check(&p, "b", "a", &["l2", "l1"]);
+    for routing in ["Floyd", "Dijkstra"] {
+        let p = parse(&xml.replace("Floyd", routing), false).unwrap();
+        check(&p, "a", "b", &["l1", "l2"]);
+        check(&p, "b", "a", &["l2", "l1"]);
+        // A listed route of three links is longer than two of one.
+        let direct = "<route src=\"a\" dst=\"b\"><link_ctn id=\"l3\"/><link_ctn id=\"l4\"/><link_ctn id=\"l2\"/></route></zone>";
+        let p = parse(&xml.replace("Floyd", routing).replace("</zone>", direct), false).unwrap();
+        check(&p, "a", "b", &["l1", "l2"]);
+    }
+}
+
+/// Zones in a row: what lies between two gateways of the one in the middle is crossed.
+#[test]
+fn routes_go_through_zones() {
+    let cluster = |id: &str| {
+        format!(
+            "<cluster id=\"{id}\" prefix=\"{id}\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" router_id=\"{id}r\"/>"
+        )
+    };
+    let link = |id: &str| format!("<link id=\"{id}\" bandwidth=\"1GBps\" latency=\"1us\"/>");
+    let joint = |a: &str, b: &str, from: &str, to: &str| {
+        format!(
+            "<zoneRoute src=\"{a}\" dst=\"{b}\" gw_src=\"{from}\" gw_dst=\"{to}\"><link_ctn id=\"{a}{b}\"/></zoneRoute>"
+        )
+    };
+    for routing in ["Floyd", "Dijkstra"] {
+        let xml = format!(
+            "<platform version=\"4.1\"><zone id=\"w\" routing=\"{routing}\">{}{}{}{}{}{}{}</zone></platform>",
+            cluster("a"),
+            cluster("b"),
+            cluster("c"),
+            link("ab"),
+            link("bc"),
+            joint("a", "b", "ar", "br"),
+            joint("b", "c", "b1", "cr")
+        );
+        let p = parse(&xml, false).unwrap();
+        let path = ["a_link_2_UP", "ab", "b_link_1_DOWN", "bc", "c_link_3_DOWN"];
+        check(&p, "a2", "c3", &path);
+        check(&p, "c3", "a2", &["c_link_3_UP", "bc", "b_link_1_UP", "ab", "a_link_2_DOWN"]);
+        check(&p, "b1", "c0", &["bc", "c_link_0_DOWN"]);
+        let full = xml.replace(routing, "Full");
+        assert_eq!(super::tests::path(&parse(&full, false).unwrap(), "a2", "c3"), None, "Full lists all");
+    }
 }
 
 /// First mistake of a text: its line, what is marked, and the message.
@@ -169,6 +210,16 @@ fn mistakes_are_reported_with_their_lines() {
         ("dst=\"right\"", "dst=\"rihgt\"", 8, "did you mean `right`?"),
         ("</zone>", "", 12, "this is no XML"),
         ("routing=\"Full\"", "routing=\"Vivaldi\"", 4, "Vivaldi"),
+        ("simgrid.dtd\">", "simgrid.dtd\" [<!ENTITY a \"b\">]>", 2, "entities are not read"),
+        ("bw=\"1.25GBps\" lat", "bw=\"1.25GBps\" latt", 5, "did you mean `lat`?"),
+        ("<zoneRoute ", "<zoneRoute symetrical=\"NO\" ", 8, "did you mean `symmetrical`?"),
+        (
+            "<link id=\"between\"",
+            "<link id=\"between\" bandwidth_file=\"x\"",
+            7,
+            "`bandwidth_file` is not modelled",
+        ),
+        ("<link id=\"between\"", "<trace_connect kind=\"LATENCY\"/><link id=\"between\"", 7, "kind LATENCY"),
     ] {
         let (at, message) = mistake(&CLUSTERS.replacen(from, to, 1));
         assert!(message.contains(why), "{from}: {message}");

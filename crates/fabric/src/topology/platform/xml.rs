@@ -1,5 +1,6 @@
 //! SimGrid's platform XML, versions 4 and 4.1. See [`super::TOPOLOGY`] for what is read.
 
+mod attributes;
 mod cluster;
 mod units;
 
@@ -10,7 +11,10 @@ use super::{
 use crate::{
     platform::{
         Link, Platform, Policy,
-        zone::{Across, Rule, Zone, Zones},
+        zone::{
+            Across, Rule, Zone, Zones,
+            shortest::{MOST_PLACES, Table},
+        },
     },
     topology::graph::{Mistake, Place},
 };
@@ -45,6 +49,13 @@ pub(super) struct PlatformReader<'a> {
 const ROUTER: u32 = 1 << 31;
 
 pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
+    // Platforms have none; a hundred bytes of them can mean gigabytes.
+    if let Some(at) = text.find("<!ENTITY") {
+        let (line, before) =
+            (text[..at].matches('\n').count() as u64 + 1, text[..at].rfind('\n').map_or(0, |n| n + 1));
+        let place = Place { line, start: at - before, end: at - before + 8 };
+        return Err(vec![place.mistake("entities are not read: write what they stand for")]);
+    }
     let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|e| {
         let pos = e.pos();
@@ -69,10 +80,19 @@ pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> 
     };
     reader.version(root)?;
     for child in root.children().filter(Node::is_element) {
-        match child.tag_name().name() {
-            "zone" | "AS" | "cluster" => reader.zone(child, None, 0),
-            "config" | "prop" | "include" | "trace" | "trace_connect" => {}
-            _ => reader.blame(child, "is not expected in a platform"),
+        let read = match child.tag_name().name() {
+            "zone" | "AS" | "cluster" => {
+                reader.zone(child, None, 0);
+                Ok(())
+            }
+            "config" => reader.config(child),
+            "trace_connect" => reader.attributes(child),
+            "prop" | "trace" => Ok(()),
+            "include" => Err(reader.mistake(child, "<include> cannot be read")),
+            other => Err(reader.mistake(child, format!("<{other}> is not expected in a platform"))),
+        };
+        if let Err(mistake) = read {
+            reader.keep(mistake);
         }
     }
     reader.finish()
@@ -109,6 +129,7 @@ impl<'a> PlatformReader<'a> {
         if root.tag_name().name() != "platform" {
             return wrong(format!("the file begins with <{}>, not <platform>", root.tag_name().name()));
         }
+        self.attributes(root).map_err(|mistake| vec![mistake])?;
         match root.attribute("version") {
             Some("4" | "4.0" | "4.1") => Ok(()),
             Some(other) => wrong(format!("the version is {other}; versions 4 and 4.1 can be read")),
@@ -195,7 +216,7 @@ impl<'a> PlatformReader<'a> {
         if depth > MAX_DEPTH {
             return self.blame(node, "lies too deep in other zones");
         }
-        let id = match self.attribute(node, "id") {
+        let id = match self.attributes(node).and_then(|()| self.attribute(node, "id")) {
             Ok(id) => id,
             Err(mistake) => return self.keep(mistake),
         };
@@ -214,7 +235,8 @@ impl<'a> PlatformReader<'a> {
         let routing = node.attribute("routing").unwrap_or("Full");
         match routing {
             "Full" => self.zones[number as usize].rule = Rule::Full,
-            "Floyd" | "Dijkstra" | "DijkstraCache" => self.zones[number as usize].rule = Rule::Shortest,
+            "Floyd" => self.zones[number as usize].rule = Rule::Floyd(Table::default(), Table::default()),
+            "Dijkstra" | "DijkstraCache" => self.zones[number as usize].rule = Rule::Dijkstra,
             "None" => {}
             "Cluster" => {}
             _ => self.blame(
@@ -230,9 +252,20 @@ impl<'a> PlatformReader<'a> {
         if routing == "Cluster" {
             self.listed_cluster(node, number);
         }
+        let zone = &self.zones[number as usize];
+        if matches!(zone.rule, Rule::Floyd(..)) && !zone.fits() {
+            self.blame(
+                node,
+                &format!("has more than {MOST_PLACES} places: routing Dijkstra has no such bound"),
+            );
+        }
     }
 
     fn element(&mut self, node: Node<'a, 'a>, zone: u32, depth: usize) -> Parsed<()> {
+        // Zones look at theirs themselves.
+        if !matches!(node.tag_name().name(), "zone" | "AS" | "cluster") {
+            self.attributes(node)?;
+        }
         match node.tag_name().name() {
             "zone" | "AS" | "cluster" => self.zone(node, Some(zone), depth + 1),
             "host" => {
@@ -290,6 +323,7 @@ impl<'a> PlatformReader<'a> {
                 let name = child.tag_name().name();
                 return Err(self.mistake(child, format!("<{name}> is not expected in a route")));
             }
+            self.attributes(child)?;
             let id = self.attribute(child, "id")?;
             let name = match child.attribute("direction") {
                 Some(direction @ ("UP" | "DOWN")) => format!("{id}_{direction}"),
@@ -376,6 +410,7 @@ impl<'a> PlatformReader<'a> {
             if let Rule::Cluster(cluster) = &mut zone.rule {
                 cluster.router = cluster.router.map(point);
             }
+            zone.seal();
             zone
         });
         let zone_of = self.host_zone.iter().chain(&self.router_zone).copied().collect();

@@ -1,0 +1,152 @@
+//! The fewest links from one place of a zone to another over the routes that are listed in it, and of several paths the one that SimGrid takes.
+//!
+//! Places are points or zones, edges the listed routes; a route costs as many as it has links. A Floyd zone fills its table
+//! once, going through its places in order; a Dijkstra zone searches each time, the nearest place first, of several the one of the lowest number.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+};
+
+/// Most places of a Floyd zone: its table takes time in the cube of their number.
+pub const MOST_PLACES: usize = 1024;
+
+/// No place, or no path.
+const NONE: u32 = u32::MAX;
+
+/// A path as the pairs of places that routes are listed for.
+pub type Hops = Vec<(u32, u32)>;
+
+/// Paths between all places, by Floyd and Warshall.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Ascending.
+    places: Vec<u32>,
+    /// By source and destination (both as indices of [`Table::places`]), the last place but one of the path.
+    before: Vec<u32>,
+}
+
+impl Table {
+    /// Of routes by their ends, each with its number of links; of [`MOST_PLACES`] places at most.
+    #[must_use]
+    pub fn new(routes: &BTreeMap<(u32, u32), usize>) -> Self {
+        let places: Vec<u32> =
+            routes.keys().flat_map(|&(a, b)| [a, b]).collect::<BTreeSet<_>>().into_iter().collect();
+        let n = places.len();
+        debug_assert!(n <= MOST_PLACES, "{n} places");
+        let at = |place: u32| places.binary_search(&place).unwrap_or(0);
+        let (mut cost, mut before) = (vec![NONE; n * n], vec![NONE; n * n]);
+        for (&(a, b), &links) in routes {
+            let (a, b) = (at(a), at(b));
+            (cost[a * n + b], before[a * n + b]) = (links as u32, a as u32);
+        }
+        for c in 0..n {
+            for a in 0..n {
+                let first = cost[a * n + c];
+                if first == NONE {
+                    continue;
+                }
+                for b in 0..n {
+                    let second = cost[c * n + b];
+                    // Only what is shorter replaces a path: of equals the one through the earliest places stays.
+                    if second != NONE && first + second < cost[a * n + b] {
+                        (cost[a * n + b], before[a * n + b]) = (first + second, before[c * n + b]);
+                    }
+                }
+            }
+        }
+        Self { places, before }
+    }
+
+    /// The path between two different places, if there is one.
+    #[must_use]
+    pub fn path(&self, from: u32, to: u32) -> Option<Hops> {
+        let at = |place: u32| self.places.binary_search(&place).ok();
+        let (source, mut here) = (at(from)?, at(to)?);
+        let mut hops = Vec::new();
+        while here != source {
+            let before = self.before[source * self.places.len() + here];
+            if before == NONE {
+                return None;
+            }
+            hops.push((self.places[before as usize], self.places[here]));
+            here = before as usize;
+        }
+        debug_assert!(hops.len() < self.places.len(), "a path meets no place twice");
+        hops.reverse();
+        Some(hops)
+    }
+}
+
+/// The path between two different places by Dijkstra's algorithm, if there is one; `links` says how many links a listed route has.
+#[must_use]
+pub fn search<T>(
+    routes: &BTreeMap<(u32, u32), T>,
+    links: impl Fn(&T) -> usize,
+    from: u32,
+    to: u32,
+) -> Option<Hops> {
+    let mut known: BTreeMap<u32, (usize, u32)> = BTreeMap::from([(from, (0, from))]);
+    let mut open = BinaryHeap::from([Reverse((0, from))]);
+    while let Some(Reverse((cost, here))) = open.pop() {
+        for (&(_, next), route) in routes.range((here, 0)..=(here, u32::MAX)) {
+            let cost = cost + links(route);
+            if known.get(&next).is_none_or(|&(least, _)| cost < least) {
+                known.insert(next, (cost, here));
+                open.push(Reverse((cost, next)));
+            }
+        }
+    }
+    let mut hops = Vec::new();
+    let mut here = to;
+    while here != from {
+        let before = known.get(&here)?.1;
+        hops.push((before, here));
+        here = before;
+    }
+    hops.reverse();
+    Some(hops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::rng::{Purpose, Stream};
+
+    /// Both find paths as short as the shortest of all, found by relaxing every route as often as there are places.
+    #[test]
+    fn no_path_is_shorter() {
+        for seed in 0..200 {
+            let mut random = Stream::new(seed, Purpose::Test, 7);
+            let places = 2 + random.below(9) as u32;
+            let mut routes = BTreeMap::new();
+            for _ in 0..random.below(30) {
+                let (a, b) = (random.below(u64::from(places)) as u32, random.below(u64::from(places)) as u32);
+                if a != b {
+                    routes.insert((a * 3, b * 3), 1 + random.below(4) as usize);
+                }
+            }
+            let table = Table::new(&routes);
+            for (from, to) in (0..places).flat_map(|a| (0..places).map(move |b| (a * 3, b * 3))) {
+                if from == to {
+                    continue;
+                }
+                let mut least = BTreeMap::from([(from, 0)]);
+                for _ in 0..places {
+                    for (&(a, b), links) in &routes {
+                        if let Some(cost) = least.get(&a).map(|cost| cost + links) {
+                            let known = least.entry(b).or_insert(cost);
+                            *known = cost.min(*known);
+                        }
+                    }
+                }
+                for path in [table.path(from, to), search(&routes, |&links| links, from, to)] {
+                    let cost = path.as_ref().map(|hops| hops.iter().map(|hop| routes[hop]).sum::<usize>());
+                    assert_eq!(cost, least.get(&to).copied(), "seed {seed}, {from} to {to}: {path:?}");
+                    let ends = path.as_ref().map(|hops| (hops[0].0, hops[hops.len() - 1].1));
+                    assert!(ends.is_none_or(|ends| ends == (from, to)), "seed {seed}: {path:?}");
+                }
+            }
+        }
+    }
+}
