@@ -219,6 +219,12 @@ step 'cargo doc, warnings are errors' documentation
 # The program that the tests built; `cargo build` would build it again, without what only tests need of the libraries.
 step 'the program is built' cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
+# Its library is there by now as well.
+if lacks=$(crates/python/test.sh --prepare); then
+  step 'the Python package: types, tests, its example' crates/python/test.sh ${mpi[@]+"${mpi[@]}"}
+else
+  skip 'the Python package' "$lacks"
+fi
 if [ -x "$netloom" ]; then
   # The longest first.
   side "swarm: $drawn experiments, every scheduler, whole and in pieces" swarm

@@ -8,7 +8,7 @@
 use base::diag::Diagnostics;
 use libfuzzer_sys::fuzz_target;
 use netloom::{Registry, experiment};
-use netloom_cli::render;
+use netloom::render;
 
 fuzz_target!(|text: &str| {
     let first = text.lines().next().and_then(|line| line.strip_prefix("#--set "));

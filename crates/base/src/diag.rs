@@ -1,8 +1,8 @@
 //! Mistakes of users, each with the place it was made at.
 //!
 //! A [`Diagnostics`] collects all mistakes of an input, so that they are reported at once, and owns the texts they point
-//! into: a file, or an option of the command line that overrides one of its values. Drawing them is the command
-//! line's business.
+//! into: a file, or an option of the command line that overrides one of its values. The library draws
+//! them (`netloom::render`).
 
 use std::collections::BTreeSet;
 

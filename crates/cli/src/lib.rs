@@ -1,6 +1,6 @@
 //! The command line of Netloom: arguments, printing, progress and exit codes. What it does is in the library `netloom` and in `studies`.
 //!
-//! The journey: [`args`] (as typed) -> [`commands`] -> the library -> standard output. A [`terminal::Terminal`] shows what is under way, [`render`]
+//! The journey: [`args`] (as typed) -> [`commands`] -> the library -> standard output. A [`terminal::Terminal`] shows what is under way, [`netloom::render`]
 //! draws mistakes with their lines, and everything that ends a command early becomes a public [`exit::Exit`] status.
 
 pub mod args;
@@ -8,7 +8,6 @@ pub mod commands;
 pub mod console;
 pub mod exit;
 pub mod program;
-pub mod render;
 pub mod signals;
 pub mod terminal;
 
@@ -17,7 +16,7 @@ use clap::Parser;
 use console::Console;
 use exit::{Exit, Outcome};
 use mpi::{Mismatch, Session};
-use netloom::{Error, ErrorKind, base::world::World};
+use netloom::{Error, ErrorKind, base::world::World, render};
 use std::{ffi::OsString, io};
 
 /// Runs the command line `arguments`, program name first.

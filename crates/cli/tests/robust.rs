@@ -1,8 +1,7 @@
 //! Whatever the file holds, reading it reports mistakes and never panics.
 
 use base::diag::Diagnostics;
-use netloom::experiment;
-use netloom_cli::render;
+use netloom::{experiment, render};
 use proptest::prelude::*;
 
 fn examples() -> Vec<String> {

@@ -70,6 +70,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "workload",
         ],
     ),
+    ("python", &["netloom"]),
 ];
 
 /// Words that do not say what they name. The field, or the thing itself, has better ones: path, route, report, instant.

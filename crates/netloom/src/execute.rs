@@ -2,13 +2,14 @@
 
 use crate::{
     choice::{self, Choice},
-    error::Error,
+    error::{Error, ErrorKind},
     experiment::{resolved::as_written, sections::SchedulerKind},
     prepare::Prepared,
     saver::Saver,
     together::share_notes,
     watcher::Watcher,
 };
+use base::time::display;
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
 use results::summary::{Performance, State, Verdict};
 use workload::program::Remark;
@@ -24,7 +25,7 @@ pub fn execute(prepared: &Prepared, watcher: &dyn Watcher) -> Result<Finished, E
 /// The same, saved by `saver` and beginning with the state `resume`.
 ///
 /// # Errors
-/// Also if a signal ended the run, or the state is damaged.
+/// Also if a signal or the watcher ended the run ([`ErrorKind::Interrupted`]), or the state is damaged.
 pub fn execute_saved(
     prepared: &Prepared,
     watcher: &dyn Watcher,
@@ -32,19 +33,24 @@ pub fn execute_saved(
     resume: Option<&[u8]>,
 ) -> Result<Finished, Error> {
     let every = saver.as_ref().map_or(0, |k| k.every());
+    let world = prepared.world.clone();
+    let mut left = None;
     let mut pause = |progress: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
         watcher.progress(&progress);
-        let Some(saver) = &mut saver else { return true };
-        saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
+        let remark = |error: &Error| watcher.remark(&format!("error: {error}"));
+        let stays = saver.as_mut().is_none_or(|saver| saver.pause(&progress, save, remark));
+        left = (stays && world.is_alone() && watcher.leaves()).then_some(progress.now);
+        stays && left.is_none()
     };
-    let world = prepared.world.clone();
     let finished = choice::choose(prepared, resume, &mut pause).and_then(|choice| {
         let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
             let Choice { scheduling, chosen, finished } = choice;
             watcher.remark(&format!("note: scheduler \"auto\": {}", chosen.why));
             (Some(scheduling), Some(chosen), finished.map(Ok))
         });
-        let run = || prepared.run.watch(Watch { pause: &mut pause, every, resume, world, scheduling });
+        let run = || {
+            prepared.run.watch(Watch { pause: &mut pause, every, resume, world: world.clone(), scheduling })
+        };
         let mut finished = ended.unwrap_or_else(run)?;
         if let Some(performance) = &mut finished.summary.performance {
             performance.chosen = chosen;
@@ -54,6 +60,10 @@ pub fn execute_saved(
     watcher.ended();
     if let Some(failure) = saver.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);
+    }
+    if let Some(now) = left {
+        let message = format!("interrupted at {} of virtual time", display(now));
+        return Err(Error::new(ErrorKind::Interrupted, message));
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&as_written(&prepared.experiment, &prepared.input.file));

@@ -120,7 +120,60 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::{error::ErrorKind, watcher::Watcher};
+    use model::Progress;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    const ENDLESS: &str = r#"
+        experiment = { duration = "10 s" }
+        routing = { algorithm = "shortest-path" }
+        job = [{ workload = "uniform", message = "512 B", load = 0.5 }]
+        model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+        [fabric]
+        topology = "single-switch"
+        terminals = 4
+        link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+    "#;
+
+    /// Leaves when it has heard of so many pauses.
+    struct Leaver {
+        pauses: AtomicUsize,
+        left: AtomicBool,
+    }
+
+    impl Watcher for Leaver {
+        fn progress(&self, _: &Progress) {
+            let before = self.pauses.fetch_sub(1, Ordering::Relaxed);
+            self.left.store(before == 1, Ordering::Relaxed);
+        }
+
+        fn leaves(&self) -> bool {
+            self.left.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Without the watcher's wish this would take hours.
+    #[test]
+    fn a_watcher_can_leave() {
+        for settings in
+            [&["engine.scheduler=sequential"][..], &["engine.scheduler=auto", "engine.partitions=2"]]
+        {
+            let leave = |left, pauses| {
+                let leaver = Leaver { pauses: AtomicUsize::new(pauses), left: AtomicBool::new(left) };
+                let options = RunOptions { threads: settings.len() as u32, ..RunOptions::default() };
+                let mut experiment = Experiment::from_text(ENDLESS).options(options);
+                experiment.input.set = settings.iter().map(|&set| set.to_owned()).collect();
+                let error = experiment.watched(&leaver).map(drop).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Interrupted);
+                error.to_string()
+            };
+            assert_eq!(leave(true, 0), "interrupted before the simulation began");
+            for pauses in [1, 3] {
+                let said = leave(false, pauses);
+                assert!(said.starts_with("interrupted at ") && said.contains("virtual time"), "{said}");
+            }
+        }
+    }
 
     #[test]
     fn mistakes_are_reported_with_their_lines() {

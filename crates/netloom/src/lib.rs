@@ -49,6 +49,7 @@ pub mod programs;
 pub mod record;
 pub mod reference;
 pub mod registry;
+pub mod render;
 pub mod routing;
 pub mod saver;
 pub mod scaling;

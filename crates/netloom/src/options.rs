@@ -1,5 +1,8 @@
 //! What a run is asked for beside its experiment.
 
+use base::units::{UnitError, parse_bytes};
+use std::str::FromStr;
+
 /// Memory that a run may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryLimit {
@@ -7,6 +10,23 @@ pub enum MemoryLimit {
     None,
     /// At most so many bytes.
     Bytes(u64),
+}
+
+impl FromStr for MemoryLimit {
+    type Err = UnitError;
+
+    /// A size with its unit, or `none`.
+    ///
+    /// ```
+    /// use netloom::MemoryLimit;
+    ///
+    /// assert_eq!("none".parse(), Ok(MemoryLimit::None));
+    /// assert_eq!("8 GiB".parse(), Ok(MemoryLimit::Bytes(8 << 30)));
+    /// assert!("8".parse::<MemoryLimit>().is_err_and(|e| e.message.contains("no unit")));
+    /// ```
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if text == "none" { Ok(Self::None) } else { parse_bytes(text).map(Self::Bytes) }
+    }
 }
 
 /// What is asked of a run beside the experiment.

@@ -7,6 +7,7 @@ use crate::{
         self, resolved,
         sections::{Experiment, SchedulerKind},
     },
+    faults,
     input::{Input, read_file},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
@@ -56,6 +57,18 @@ pub struct Prepared {
     pub machine: Option<u32>,
 }
 
+impl Prepared {
+    /// What a user is to know of a run before it begins, a line each: what its check for deadlocks left open, and what fails in its network.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let open =
+            self.routing.as_ref().filter(|report| matches!(report, Report::Free { exhaustive: false, .. }));
+        let open = open.map(|report| format!("note: routing: {report}"));
+        let faults = faults::text(&*self.run).map(|faults| format!("note: faults: {faults}"));
+        open.into_iter().chain(faults).collect()
+    }
+}
+
 /// Reads, resolves, assembles and checks an experiment.
 ///
 /// # Errors
@@ -89,6 +102,14 @@ pub fn prepare_text(
         watcher.remark("note: [[plot]] draws points of a [sweep]; for a single run it does nothing");
     }
     prepare_resolved(&experiment, NamedFile { name, text, input }, (options, None), watcher, diagnostics)
+}
+
+/// Goes on unless whoever watches leaves.
+fn stay(watcher: &dyn Watcher) -> Result<(), Error> {
+    if watcher.leaves() {
+        return Err(Error::new(ErrorKind::Interrupted, "interrupted before the simulation began"));
+    }
+    Ok(())
 }
 
 /// Refuses a file that describes a series of runs: which of its points is meant?
@@ -136,7 +157,7 @@ pub fn prepare_resolved(
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     }
     let limit = limit_in_bytes(options.memory);
-    let room = |what: &str, bytes| fits(what, bytes, limit);
+    let room = |what: &str, bytes| stay(watcher).and_then(|()| fits(what, bytes, limit));
     let (intervals, unread) = schedule::read(experiment, options, &mut diagnostics);
     unread.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let watch = (&phases, &room as Room<'_>);
@@ -153,7 +174,7 @@ pub fn prepare_resolved(
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
     let memory = run.memory();
-    fits("the run", memory.bytes, limit)?;
+    room("the run", memory.bytes)?;
     phases.begin("looking for deadlocks");
     let routing = deadlocks::check_deadlock(experiment, &*run, &mut diagnostics);
     if !diagnostics.is_empty() {

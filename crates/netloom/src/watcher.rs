@@ -35,6 +35,12 @@ pub trait Watcher: Sync {
     /// Something that is worth a line, and no failure.
     fn remark(&self, _text: &str) {}
 
+    /// True once whoever watches wants what is under way to end without a result, as an interruption: asked before each large step of an assembly and in
+    /// every pause of a simulation, about every quarter of a million events. Nobody leaves a run of several processes.
+    fn leaves(&self) -> bool {
+        false
+    }
+
     /// What was reported by [`Watcher::phase`] or [`Watcher::progress`] has ended.
     fn ended(&self) {}
 }

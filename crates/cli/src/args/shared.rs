@@ -1,6 +1,6 @@
 //! Arguments of several commands.
 
-use base::units::{self, UnitError};
+use base::units::UnitError;
 use clap::{Args, ValueEnum};
 use netloom::MemoryLimit;
 use std::path::PathBuf;
@@ -90,10 +90,7 @@ pub(super) fn path_and_value(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
-    if text == "none" {
-        return Ok(MemoryLimit::None);
-    }
-    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(reported)
+    text.parse().map_err(reported)
 }
 
 pub(super) fn reported(e: UnitError) -> String {

@@ -8,14 +8,12 @@ use crate::{
     signals,
     terminal::Terminal,
 };
-use fabric::deadlock::Report;
 use jiff::Timestamp;
 use model::{Finished, setup::Measure};
 use netloom::{
     Prepared, Registry, RunOptions,
     base::world::World,
     execute::execute_saved,
-    faults,
     output::{self, Begun, Target, inputs},
     prepare,
     saver::Intervals,
@@ -48,12 +46,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let claim = all_ready(world, claim)?;
     let prepared = prepare(&Registry::standard(), &input, &options, &Terminal::new(console));
     let prepared = agreed(world, PROGRAM.build, prepared)?;
-    if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
-        console.remark(&format!("note: routing: {report}"));
-    }
-    if let Some(faults) = faults::text(&*prepared.run) {
-        console.remark(&format!("note: faults: {faults}"));
-    }
+    prepared.notes().iter().for_each(|note| console.remark(note));
     let started = Timestamp::now().to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
     let kept = target.filter(|_| prepared.model.saved);

@@ -53,7 +53,14 @@ pub struct Checked {
 /// # Errors
 /// If it cannot be read, has no `[sweep]`, or any point has mistakes: all of them at once.
 pub fn plan(registry: &Registry, input: &Input) -> Result<Plan, Error> {
-    let text = read_file(&input.file)?;
+    plan_of(registry, input, read_file(&input.file)?)
+}
+
+/// The same with the text of the file at hand.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_of(registry: &Registry, input: &Input, text: String) -> Result<Plan, Error> {
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     if let Some(plan) = plan_text(registry, input, text.clone())? {
@@ -69,7 +76,7 @@ pub fn plan(registry: &Registry, input: &Input) -> Result<Plan, Error> {
     })
 }
 
-/// The same with the text at hand; `None` if it has no `[sweep]`.
+/// The same, for a file that need not describe a sweep; `None` if it has no `[sweep]`.
 ///
 /// # Errors
 /// Those of [`plan`].

@@ -200,7 +200,7 @@ impl Runs<'_> {
         if self.asked.signals.leave() {
             return Err(self.interrupted());
         }
-        let noted = Noted::default();
+        let noted = Noted { notes: Mutex::default(), signals: &self.asked.signals };
         let outcome = prepare_resolved(
             &experiment,
             self.plan.named_file(),
@@ -209,7 +209,7 @@ impl Runs<'_> {
             mistakes,
         );
         let outcome = outcome.and_then(|prepared| self.simulate(&prepared, &id, &noted));
-        noted.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(remark);
+        noted.notes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(remark);
         let outcome = match outcome {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Err(self.interrupted()),
             other => other,
@@ -227,7 +227,7 @@ impl Runs<'_> {
     }
 
     /// Runs a point, saved now and then, from where an earlier process left it.
-    fn simulate(&self, prepared: &Prepared, id: &str, noted: &Noted) -> Result<Finished, Error> {
+    fn simulate(&self, prepared: &Prepared, id: &str, noted: &Noted<'_>) -> Result<Finished, Error> {
         if prepared.run.measure() != model::setup::Measure::default() {
             noted.remark("note: a sweep keeps summaries alone: the tables that [output] asks for are written by `netloom run --out`");
         }
@@ -313,12 +313,18 @@ fn halfway(rows: &[Row], axis: usize, search: &Search) -> Option<Point> {
     Some(point)
 }
 
-/// Keeps what a run remarks until it has ended.
-#[derive(Default)]
-struct Noted(Mutex<Vec<String>>);
+/// Keeps what a run remarks until it has ended; leaves when the sweep does, also a run that cannot be saved.
+struct Noted<'a> {
+    notes: Mutex<Vec<String>>,
+    signals: &'a Signals,
+}
 
-impl Watcher for Noted {
+impl Watcher for Noted<'_> {
+    fn leaves(&self) -> bool {
+        self.signals.leave()
+    }
+
     fn remark(&self, text: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
     }
 }

@@ -1,13 +1,13 @@
 //! Draws diagnostics with their line, a caret, the reason and ways to mend them.
 
+use crate::error::Error;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use base::diag::{Diagnostic, Diagnostics, SHOWN};
-use netloom::Error;
+use base::diag::{Diagnostic, Diagnostics, SHOWN, Source};
 
 /// Longest line of a source that is drawn; of longer ones only the position is reported.
 const MAX_LINE: usize = 2_000;
 
-/// Why a command failed, as text for standard error.
+/// Why something failed, as the program prints it.
 #[must_use]
 pub fn failure(error: &Error, colour: bool) -> String {
     match error {
@@ -32,17 +32,12 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
 
 fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
     let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
-    let drawn = diagnostic.place.and_then(|place| {
-        let source = all.sources.get(place.source)?;
+    if let Some((Position { source, line, column }, place)) = position(all, diagnostic).zip(diagnostic.place)
+    {
         let start = floor(&source.text, place.start);
         let end = ceil(&source.text, place.end.max(start));
-        Some((source, start, end))
-    });
-    if let Some((source, start, end)) = drawn {
         let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = source.text[start..].find('\n').map_or(source.text.len(), |i| start + i);
-        let before = source.text[..start].matches('\n').count() as u64;
-        let line = (source.first_line + before) as usize;
         if line_end - line_start <= MAX_LINE {
             let span = start - line_start..end.min(line_end).max(start) - line_start;
             let mark = AnnotationKind::Primary.span(span);
@@ -53,7 +48,6 @@ fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> Strin
                 .annotation(mark);
             group = group.element(snippet);
         } else {
-            let column = source.text[line_start..start].chars().count() + 1;
             group = group.element(Level::NOTE.message(format!("at {}:{line}:{column}", source.name)));
         }
     }
@@ -61,6 +55,29 @@ fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> Strin
         group = group.element(Level::HELP.message(help.as_str()));
     }
     renderer.render(&[group])
+}
+
+/// Where a mistake is, for people: lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The text that holds it.
+    pub source: &'a Source,
+    /// Number of the line.
+    pub line: usize,
+    /// Number of the column.
+    pub column: usize,
+}
+
+/// Where a mistake is; `None` if it concerns no single place.
+#[must_use]
+pub fn position<'a>(all: &'a Diagnostics, diagnostic: &Diagnostic) -> Option<Position<'a>> {
+    let place = diagnostic.place?;
+    let source = all.sources.get(place.source)?;
+    let before = &source.text[..floor(&source.text, place.start)];
+    let lines = before.matches('\n').count() as u64;
+    let line = (source.first_line + lines) as usize;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    Some(Position { source, line, column })
 }
 
 fn floor(text: &str, at: usize) -> usize {
@@ -82,7 +99,21 @@ mod tests {
         let source = all.add_source("x.toml", "[a]\nlatency = 30\n");
         let place = Place { source, start: 14, end: 16 };
         all.push(Diagnostic::new(place, "no unit").label("a time").help("write \"30 ns\""));
-        insta::assert_snapshot!(render(&all, false));
+        let drawn = [
+            "error: no unit",
+            " --> x.toml:2:11",
+            "  |",
+            "2 | latency = 30",
+            "  |           ^^ a time",
+            "  |",
+            "  = help: write \"30 ns\"",
+            "",
+            "1 mistake found",
+            "",
+        ];
+        assert_eq!(render(&all, false), drawn.join("\n"));
+        let at = position(&all, all.sorted()[0]).expect("it has a place");
+        assert_eq!((at.line, at.column), (2, 11));
     }
 
     #[test]

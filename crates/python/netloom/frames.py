@@ -1,0 +1,105 @@
+"""Tables as frames of polars, pandas or Arrow, whichever is wanted or installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from netloom.errors import FramesError, UsageError
+
+Frames = Literal["polars", "pandas", "arrow"]
+"""Kind of frames."""
+
+Frame: TypeAlias = Any
+"""A `polars.DataFrame`, a `pandas.DataFrame` or a `pyarrow.Table`."""
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "polars": ("polars",),
+    # pandas itself reads no Parquet.
+    "pandas": ("pandas", "pyarrow"),
+    "arrow": ("pyarrow",),
+}
+"""Modules of each kind, in the order in which kinds are preferred."""
+
+
+def chosen(frames: Frames | None) -> Frames:
+    """The kind that is asked for, or else the first that is installed: polars, pandas, Arrow."""
+    kinds: tuple[Frames, ...] = get_args(Frames)
+    if frames is None:
+        for kind in kinds:
+            if not _missing(kind):
+                return kind
+        raise FramesError(
+            "error: tables need polars, pandas with pyarrow, or pyarrow, and none of them is installed\n"
+            "  help: pip install polars"
+        )
+    if frames not in kinds:
+        raise UsageError(f'error: `frames` is {frames!r}, but "polars", "pandas" and "arrow" are possible')
+    if missing := _missing(frames):
+        raise FramesError(
+            f'error: frames="{frames}" needs {" and ".join(NEEDS[frames])}; missing: {", ".join(missing)}\n'
+            f"  help: pip install {' '.join(missing)}"
+        )
+    return frames
+
+
+def checked(frames: Frames | None) -> None:
+    """Refuses early a kind that is asked for and cannot be had. Without a kind nothing is refused before a table is wanted."""
+    if frames is not None:
+        chosen(frames)
+
+
+def _missing(kind: Frames) -> list[str]:
+    return [module for module in NEEDS[kind] if find_spec(module) is None]
+
+
+def frame(source: Path | bytes, frames: Frames) -> Frame:
+    """A table that is a Parquet file, its bytes, or a CSV file."""
+    plain = isinstance(source, Path) and source.suffix == ".csv"
+    file: Any = io.BytesIO(source) if isinstance(source, bytes) else source
+    if frames == "polars":
+        polars: Any = import_module("polars")
+        return polars.read_csv(file) if plain else polars.read_parquet(file)
+    if frames == "pandas":
+        pandas: Any = import_module("pandas")
+        return pandas.read_csv(file) if plain else pandas.read_parquet(file, engine="pyarrow")
+    if plain:
+        return import_module("pyarrow.csv").read_csv(file)
+    arrow: Any = import_module("pyarrow.parquet")
+    # As a file: a path with `=` in it would be taken for a column.
+    return arrow.ParquetFile(file).read()
+
+
+class Tables(Mapping[str, Frame]):
+    """The tables of a run or a sweep by name. Each is made when it is first wanted."""
+
+    def __init__(self, sources: Mapping[str, Callable[[], Path | bytes]], frames: Frames | None) -> None:
+        self._sources = dict(sources)
+        self._frames = frames
+        self._made: dict[str, Frame] = {}
+
+    def __getitem__(self, name: str) -> Frame:
+        if name not in self._made:
+            source = self._sources[name]
+            self._made[name] = frame(source(), chosen(self._frames))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __repr__(self) -> str:
+        return f"<netloom.Tables {', '.join(self)}>"
+
+
+def in_directory(directory: Path, frames: Frames | None) -> Tables:
+    """All tables of a directory; a Parquet file comes before a CSV file of the same name."""
+    files = {path.stem: path for kind in ("*.csv", "*.parquet") for path in sorted(directory.glob(kind))}
+    return Tables({name: partial(Path, path) for name, path in sorted(files.items())}, frames)

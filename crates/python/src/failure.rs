@@ -1,0 +1,52 @@
+//! Failures of the library as exceptions of Python, with the text that the program prints.
+
+use netloom::{
+    Error, ErrorKind,
+    render::{self, Position},
+};
+use pyo3::prelude::*;
+
+/// Module of the exceptions.
+const MODULE: &str = "netloom.errors";
+
+/// A mistake as Python has it: source, line, column (all empty if it has no place), message, ways to mend it.
+type Mistake = (Option<String>, Option<usize>, Option<usize>, String, Vec<String>);
+
+/// The class of a failure.
+fn class(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Internal => "InternalError",
+        ErrorKind::Usage => "UsageError",
+        ErrorKind::Experiment => "ExperimentError",
+        ErrorKind::Input => "InputError",
+        ErrorKind::Limit => "LimitError",
+        ErrorKind::Output => "OutputError",
+        ErrorKind::Violated => "ViolatedError",
+        // No function of the package can fail so: there are neither launchers nor Portals programs, and an interruption is the exception that caused it.
+        ErrorKind::Deadlock | ErrorKind::Interrupted | ErrorKind::Program | ErrorKind::Launcher => "Error",
+    }
+}
+
+/// The exception of a failure.
+pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    let text = render::failure(error, false);
+    let exception = py
+        .import(MODULE)
+        .and_then(|module| module.getattr(class(error.kind())))
+        .and_then(|class| class.call1((text.trim_end(), mistakes(error))));
+    exception.map_or_else(|broken| broken, PyErr::from_value)
+}
+
+fn mistakes(error: &Error) -> Vec<Mistake> {
+    let Error::Experiment(all) = error else { return Vec::new() };
+    let sorted = all.sorted().into_iter().map(|mistake| {
+        let (message, help) = (mistake.message.clone(), mistake.help.clone());
+        match render::position(all, mistake) {
+            Some(Position { source, line, column }) => {
+                (Some(source.name.clone()), Some(line), Some(column), message, help)
+            }
+            None => (None, None, None, message, help),
+        }
+    });
+    sorted.collect()
+}
