@@ -30,6 +30,9 @@ const RULES: [(&str, &str); 5] = [
     ("LV08", "network/model:LV08 network/crosstraffic:1"),
 ];
 
+/// Most that an end may be off, as a share of its time: SimGrid counts what is left of a flow to 1e-9 of a second.
+const BOUND: f64 = 1e-6;
+
 /// The oracle, compiled; none where there is no SimGrid.
 fn oracle(directory: &Path) -> Option<PathBuf> {
     let made = directory.join("oracle");
@@ -77,7 +80,7 @@ fn cluster(random: &mut Stream, name: &str) -> String {
 fn platform(random: &mut Stream) -> String {
     let clusters = 1 + random.below(3);
     let mut body = String::new();
-    let mut flat = |random: &mut Stream, name: &str| {
+    let flat = |random: &mut Stream, name: &str| {
         let hosts = 8 + random.below(5);
         format!(
             "<cluster id=\"{name}\" prefix=\"{name}\" suffix=\"\" radical=\"0-{}\" speed=\"1Gf\" {} router_id=\"{name}router\"/>",
@@ -157,29 +160,31 @@ fn random_flows_end_when_simgrid_says() {
         let xml = platform(&mut random);
         let scenario = scenario(&mut random, &xml);
         fs::write(at("platform.xml"), &xml).unwrap();
-        let lines = scenario
-            .flows
-            .iter()
-            .map(|f| format!("{} {} {} {}\n", f.start, f.source, f.destination, f.bytes));
-        fs::write(at("flows"), lines.collect::<String>()).unwrap();
+        let line = |f: &Flow| format!("{} {} {} {}\n", f.start, f.source, f.destination, f.bytes);
+        let flows: String = scenario.flows.iter().map(line).collect();
+        fs::write(at("flows"), &flows).unwrap();
         for (name, configuration) in RULES {
             let mut command = Command::new(&oracle);
             command.arg(at("platform.xml")).arg(at("flows")).args(["--log=root.thres:critical"]);
-            command.args(["--cfg=surf/precision:1e-9", "--cfg=maxmin/precision:1e-9"]);
+            // Its default, Lazy, leaves shares as they were where flows meet others' acknowledgements alone: up to 2 % off.
+            command.args([
+                "--cfg=network/optim:Full",
+                "--cfg=surf/precision:1e-9",
+                "--cfg=maxmin/precision:1e-9",
+            ]);
             command.args(configuration.split(' ').map(|word| format!("--cfg={word}")));
             let output = command.output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let theirs: Vec<f64> =
                 String::from_utf8(output.stdout).unwrap().lines().map(|line| line.parse().unwrap()).collect();
             let rules = rules(name).unwrap();
-            let bound = if rules.cross > 0.0 { 5e-4 } else { 1e-6 };
             let ours = scenario.run(rules);
             assert_eq!(ours.len(), theirs.len());
             for ((flow, ours), theirs) in scenario.flows.iter().zip(ours).zip(theirs) {
                 let off = (ours - theirs).abs() / theirs;
                 assert!(
                     off <= bound,
-                    "seed {seed}, {name}, {flow:?}: {ours} beside {theirs}, {off:e}\n{xml}"
+                    "seed {seed}, {name}, {flow:?}: {ours} beside {theirs}, {off:e}\n{xml}\n{flows}"
                 );
             }
         }
