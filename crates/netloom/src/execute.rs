@@ -38,6 +38,7 @@ pub fn execute_saved(
         saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
     let world = prepared.world.clone();
+    watcher.phase("simulating");
     let finished = choice::choose(prepared, resume, &mut pause).and_then(|choice| {
         let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
             let Choice { scheduling, chosen, finished } = choice;
