@@ -25,6 +25,7 @@ mod record;
 mod resume;
 mod robust;
 mod runs;
+mod schema;
 mod sweep;
 mod trace;
 mod trace_formats;
