@@ -1,10 +1,13 @@
 //! Where a command writes: its result to `out`, everything else to `err`.
 
-use crate::args::shared::{Colour, Manner};
+use crate::args::shared::{Colour, Format, Manner};
 use base::visible::screen;
 use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Instant,
+};
 
 /// True unless the user wants no colour anywhere (<https://no-color.org>), or the terminal has none.
 fn colour_wanted() -> bool {
@@ -24,6 +27,8 @@ pub struct Console<'a> {
     pub out_terminal: bool,
     /// How much the user wants to hear, and in which colours.
     pub manner: Manner,
+    /// When the command began.
+    pub begun: Instant,
 }
 
 impl Console<'_> {
@@ -62,6 +67,14 @@ impl Console<'_> {
     /// As [`Console::print`].
     pub fn print_json(&mut self, value: &Json) -> Result<(), Error> {
         self.print(&format!("{value:#}\n"))
+    }
+
+    /// Writes a short result in the form that is wanted.
+    ///
+    /// # Errors
+    /// As [`Console::print`].
+    pub fn answer(&mut self, format: Format, text: &str, object: &Json) -> Result<(), Error> {
+        if format == Format::Json { self.print_json(object) } else { self.print(text) }
     }
 
     /// Writes a remark to standard error; nobody hears of it if that fails. Notes are for those who did not ask for quiet.

@@ -79,9 +79,9 @@ fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &Worl
     // A launcher may give a terminal to what it writes to a file.
     console.out_terminal &= session.world.is_alone();
     let (world, mut out, mut err) = (&session.world, io::sink(), io::sink());
-    let manner = console.manner;
+    let (manner, begun) = (console.manner, console.begun);
     let mut silent =
-        Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false, manner };
+        Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false, manner, begun };
     let outcome = if world.is_first() { work(console, world) } else { work(&mut silent, world) };
     let why = outcome.as_ref().err().map_or_else(String::new, ToString::to_string);
     let exit = match outcome {

@@ -5,6 +5,7 @@ use std::{
     io::{IsTerminal, stderr, stdout},
     panic,
     process::ExitCode,
+    time::Instant,
 };
 
 fn main() -> ExitCode {
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
                 err_terminal,
                 out_terminal,
                 manner: Manner::default(),
+                begun: Instant::now(),
             },
         )
     };

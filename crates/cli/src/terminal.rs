@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A bar over `len` things; silent unless a person watches.
+/// A bar over `len` things; silent unless a person watches. What is told last is cut where the terminal ends.
 pub fn bar(watched: bool, len: u64, template: &str) -> ProgressBar {
     let target = if watched { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template(template).expect("the template is valid");
@@ -25,8 +25,6 @@ struct State<'a, 'c> {
     line: Option<Line>,
     /// Since when the console is as it is, or since the last thing ended.
     since: Instant,
-    /// When the command began to watch.
-    begun: Instant,
 }
 
 /// The line that moves: a spinner for a stage, or a bar for a run or for points.
@@ -47,8 +45,7 @@ impl Line {
 impl<'a, 'c> Terminal<'a, 'c> {
     /// Shows nothing yet.
     pub fn new(console: &'a mut Console<'c>) -> Self {
-        let now = Instant::now();
-        Self(Mutex::new(State { console, line: None, since: now, begun: now }))
+        Self(Mutex::new(State { console, line: None, since: Instant::now() }))
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a, 'c>> {
@@ -69,7 +66,7 @@ impl Watcher for Terminal<'_, '_> {
     fn phase(&self, what: &str) {
         let mut state = self.state();
         if state.console.manner.verbose {
-            let at = state.begun.elapsed().as_secs_f64();
+            let at = state.console.begun.elapsed().as_secs_f64();
             state.line.take().inspect(|line| line.bar().finish_and_clear());
             state.console.remark(&format!("{at:9.3} s  {what}"));
         }
@@ -95,7 +92,7 @@ impl Watcher for Terminal<'_, '_> {
             let since = state.since;
             state.end();
             state.since = since;
-            let bar = bar(true, 0, "{bar:30} {percent:>3} %  {msg}  {eta} left");
+            let bar = bar(true, 0, "{bar:24} {percent:>3} %  {eta} left  {wide_msg}");
             state.line = Some(Line::Run(bar));
         }
         if let Some(Line::Run(bar)) = &state.line {
@@ -110,7 +107,8 @@ impl Watcher for Terminal<'_, '_> {
         }
         if !matches!(state.line, Some(Line::Points(_))) {
             state.end();
-            state.line = Some(Line::Points(bar(true, all, "{bar:30} {pos} of {len} points  {eta} left")));
+            state.line =
+                Some(Line::Points(bar(true, all, "{bar:24} {pos} of {len} points  {per_sec}  {eta} left")));
         }
         if let Some(Line::Points(bar)) = &state.line {
             bar.set_position(done);
@@ -137,7 +135,8 @@ impl Drop for Terminal<'_, '_> {
 }
 
 fn spinner() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}").expect("the template is valid");
+    let style =
+        ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}").expect("the template is valid");
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

@@ -247,44 +247,35 @@ fn a_resolved_experiment_read_again_is_itself() {
     }
 }
 
-/// Every key of the value is a property of the schema, alternatives included; `root` is the whole.
-fn allowed(root: &Json, schema: &Json, value: &Json, path: &str) -> Result<(), String> {
-    let link = &root["$defs"]["link"];
-    let schema = if schema["$ref"] == "#/$defs/link" { link } else { schema };
-    if let Some(forms) = schema["oneOf"].as_array().filter(|f| f.iter().any(|f| f["properties"].is_object()))
-    {
-        let errors: Vec<String> = forms.iter().filter_map(|f| allowed(root, f, value, path).err()).collect();
-        return if errors.len() + 1 == forms.len() { Ok(()) } else { Err(errors.join("; ")) };
-    }
-    match value {
-        Json::Object(object) => object.iter().try_for_each(|(key, value)| {
-            let path = format!("{path}.{key}");
-            match schema["properties"].get(key) {
-                Some(property) => allowed(root, property, value, &path),
-                None => Err(format!("{path} is not in the schema")),
-            }
-        }),
-        Json::Array(items) => items.iter().try_for_each(|item| allowed(root, &schema["items"], item, path)),
-        other => match (schema.get("const"), schema.get("enum").and_then(Json::as_array)) {
-            (Some(constant), _) if constant != other => Err(format!("{path} is not {constant}")),
-            (_, Some(words)) if !words.contains(other) => Err(format!("{path} cannot be {other}")),
-            _ => Ok(()),
-        },
-    }
-}
-
+/// Commands with a result of their own print it as JSON too.
 #[test]
-fn the_schema_allows_the_examples_and_not_their_misspellings() {
-    let schema = json(&["schema"]);
-    assert_eq!(schema, netloom::schema::schema(&netloom::Registry::standard()));
-    for path in examples() {
-        let resolved = json(&["check", &path, "--format", "json"])["experiment"].clone();
-        assert_eq!(allowed(&schema, &schema, &resolved, ""), Ok(()));
-        let mut wrong = resolved.clone();
-        wrong["fabric"]["gruops"] = 1.into();
-        assert!(allowed(&schema, &schema, &wrong, "").is_err());
-        let mut wrong = resolved;
-        wrong["job"][0]["workload"] = "unifrom".into();
-        assert!(allowed(&schema, &schema, &wrong, "").is_err());
+fn every_result_can_be_json() {
+    fn without(command: &clap::Command, name: &str, into: &mut Vec<String>) {
+        let (mut groups, own) = (command.get_subcommands().peekable(), command.get_arguments());
+        let formats = own.into_iter().any(|argument| argument.get_long() == Some("format"));
+        if groups.peek().is_none() && !formats {
+            into.push(name.to_owned());
+        }
+        groups.for_each(|sub| without(sub, format!("{name} {}", sub.get_name()).trim(), into));
     }
+    let mut found = Vec::new();
+    without(&<netloom_cli::args::Arguments as clap::CommandFactory>::command(), "", &mut found);
+    // Documents, a file in a form of its own, and a compiler.
+    let mut documents = vec!["fabric export", "schema", "reference", "man", "completions"];
+    if found.iter().any(|name| name == "portals cc") {
+        documents.push("portals cc");
+    }
+    assert_eq!(found, documents);
+    let swarm = json(&["swarm", "--count", "1", "--print", "--format", "json"]);
+    assert!(
+        swarm["runs"].as_u64() > Some(1)
+            && swarm["printed"][0].as_str().is_some_and(|t| t.contains("[fabric]")),
+        "{swarm:#}"
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("a.goal");
+    let out = out.to_str().expect("text");
+    let converted =
+        json(&["trace", "convert", "../netloom/starts/trace/program.ranks", out, "--format", "json"]);
+    assert_eq!((&converted["file"], &converted["form"]), (&out.into(), &"goal".into()));
 }

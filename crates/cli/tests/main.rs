@@ -26,6 +26,7 @@ mod resume;
 mod revision;
 mod robust;
 mod runs;
+mod schema;
 mod supply;
 mod sweep;
 mod trace;

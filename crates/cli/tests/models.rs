@@ -184,6 +184,22 @@ fn table_and_figure_are_written() {
     let svg = String::from_utf8(read("models.svg")).expect("text");
     assert!(["packet", "flow", "delay", "makespan"].iter().all(|word| svg.contains(word)));
     assert!(read("models.pdf").starts_with(b"%PDF"));
+    let page = String::from_utf8(read("report.html")).expect("text");
+    // The rows that the terminal shows, the figure, the reasons, and a command for each model that ran.
+    let rows: Vec<&str> = run.out.lines().skip(2).take(6).collect();
+    for row in rows {
+        let cells = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty() && *cell != "-");
+        cells.for_each(|cell| assert!(page.contains(&format!(">{cell}<")), "{cell}: {row}"));
+    }
+    let sections: Vec<&str> =
+        page.split("<section id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(sections, ["models", "reasons", "numbers", "latency", "made"]);
+    assert!(page.contains("id=\"errors\"") && page.contains("Not carried: "), "{page}");
+    assert_eq!(page.matches("<pre class=\"command\">netloom run ").count(), 4);
+    assert!(
+        !page.contains("http://")
+            || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count()
+    );
     #[cfg(feature = "parquet")]
     assert!(read("models.parquet").starts_with(b"PAR1"));
 }

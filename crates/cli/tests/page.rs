@@ -187,11 +187,21 @@ addEventListener("load", () => setTimeout(() => {
   const map = document.querySelector("#map0"), lines = [...map.querySelectorAll("path")];
   const classes = () => lines.map((line) => line.getAttribute("class")).join(" ");
   const slider = map.querySelector("input"), tip = document.getElementById("tip");
-  const before = classes();
+  const before = classes(), top = () => map.querySelector(".top").textContent;
+  said.tops = [top()];
+  said.spoken = [slider.getAttribute("aria-valuetext")];
   slider.value = 1;
   slider.dispatchEvent(new Event("input"));
   said.moved = before !== classes();
   said.time = map.querySelector("output").textContent;
+  said.tops.push(top());
+  said.spoken.push(slider.getAttribute("aria-valuetext"));
+  const button = map.querySelector("button");
+  button.click();
+  said.playing = [button.textContent, button.getAttribute("aria-pressed"), map.querySelector("output").getAttribute("aria-live")];
+  button.click();
+  said.playing.push(button.textContent);
+  said.lanes = [...document.querySelectorAll(".lanes")].map((lanes) => lanes.querySelectorAll("text.mid").length);
   const over = (element) => element.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: 300, clientY: 300 }));
   over(lines[0]);
   said.link = tip.hidden ? "" : tip.textContent;
@@ -273,6 +283,16 @@ fn a_browser_shows_it() {
             said["moved"] == true && said["time"].as_str().is_some_and(|t| t.contains(" to ")),
             "{said:#}"
         );
+        // The scale ends near the busiest link: another one for the whole run than for an interval; and both are told.
+        let tops: Vec<&str> = said["tops"].as_array().expect("two").iter().filter_map(Json::as_str).collect();
+        assert!(
+            tops.len() == 2 && tops[0] != tops[1] && tops.iter().all(|top| top.ends_with(" %")),
+            "{tops:?}"
+        );
+        assert_eq!(said["spoken"], serde_json::json!(["whole run", said["time"]]));
+        assert_eq!(said["playing"], serde_json::json!(["Pause", "true", "off", "Play"]));
+        let axes = said["lanes"].as_array().expect("time lines");
+        assert!(axes.len() == 2 && axes.iter().all(|words| words.as_u64() > Some(3)), "{axes:?}");
         assert!(said["link"].as_str().is_some_and(|t| t.contains('%') && t.contains("router")), "{said:#}");
         let charts = said["charts"].as_array().expect("charts");
         assert_eq!(charts.len(), 11);

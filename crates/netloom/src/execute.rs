@@ -42,6 +42,7 @@ pub fn execute_saved(
         left = (stays && world.is_alone() && watcher.leaves()).then_some(progress.now);
         stays && left.is_none()
     };
+    watcher.phase("simulating");
     let finished = choice::choose(prepared, resume, &mut pause).and_then(|choice| {
         let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
             let Choice { scheduling, chosen, finished } = choice;

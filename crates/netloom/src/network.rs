@@ -65,7 +65,7 @@ pub fn build(
     };
     room("the routing's tables alone", routing::bytes(whole, chosen))?;
     let name = chosen.entry.about.name;
-    phases.begin(format!("finding the ways of {name} on {} routers", whole.routers()));
+    phases.begin(format!("finding the paths of {name} on {} routers", whole.routers()));
     let (routing, change) = routing::build(chosen, whole, later, diagnostics);
     Ok(Network { fabric, nodes, routing, change })
 }

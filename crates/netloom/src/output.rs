@@ -11,7 +11,7 @@ use crate::{
 use model::Finished;
 use results::{
     claim::{Claim, left_in},
-    output::{Input, Manifest, OutputError, check_target, check_writable, real, write_run},
+    output::{Beside, Input, Manifest, OutputError, check_target, check_writable, real, write_run},
     rescue::{self, Unplaced},
     summary::Summary,
 };
@@ -71,9 +71,10 @@ impl Target<'_> {
     /// # Errors
     /// If it cannot be stored where it was wanted; the error names the place where it is kept, if there is one.
     pub fn store(&self, manifest: &Manifest, finished: &Finished) -> Result<(), Error> {
-        let wanted = finished.summary.experiment["output"]["report"].as_bool().unwrap_or(true);
-        let page = wanted.then(|| page::of(manifest, finished));
-        let beside = (finished.tables.as_slice(), page.as_deref());
+        let output = &finished.summary.experiment["output"];
+        let page = output["report"].as_bool().unwrap_or(true).then(|| page::of(manifest, finished));
+        let csv = output["csv"].as_bool().unwrap_or(false);
+        let beside = Beside { tables: &finished.tables, page: page.as_deref(), csv };
         let write =
             |directory: &Path, force| write_run(directory, force, manifest, &finished.summary, beside);
         if let Err(error) = write(self.directory, self.force) {
@@ -231,7 +232,8 @@ pub fn manifest(
 }
 
 /// The command that repeats a run, without what changes no result (section `engine`); empty if the experiment came from standard input.
-fn command(input: &crate::input::Input) -> String {
+#[must_use]
+pub fn command(input: &crate::input::Input) -> String {
     if input.file == Path::new("-") {
         return String::new();
     }

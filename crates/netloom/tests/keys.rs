@@ -309,7 +309,7 @@ fn no_key_of_output_is_silent() {
     ];
     let switches = ["per_port", "packets", "messages", "pairs", "operations", "engine"];
     let known: Vec<&str> = experiment::keys::OUTPUT.params.iter().map(|p| p.name).collect();
-    let tried: Vec<&str> = ["window"].iter().chain(&switches).chain(&["report"]).copied().collect();
+    let tried: Vec<&str> = ["window"].iter().chain(&switches).chain(&["report", "csv"]).copied().collect();
     assert_eq!(known, tried, "a new key belongs here");
     for (name, sets) in cases {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}.toml"));

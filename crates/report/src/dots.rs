@@ -1,7 +1,6 @@
-//! Values of several series by row on a logarithmic axis, with error bars, as SVG.
+//! Values of several series by row on a logarithmic axis, with error bars.
 
-use crate::picture::{Root, SIZE, Wrong, colour, legend, picture};
-use plotters::prelude::*;
+use crate::plot::{Axis, Facet, Mark, Plot, Series as Points, Ticks};
 
 /// A value with the ends of its error bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +20,7 @@ pub struct Series {
     pub label: String,
     /// By row, where there is one.
     pub values: Vec<Option<Value>>,
-    /// Drawn as rings, for what others published.
+    /// Drawn hollow, for what others published.
     pub hollow: bool,
 }
 
@@ -36,74 +35,82 @@ pub struct Dots {
     pub rows: Vec<String>,
     /// Series, side by side within a row.
     pub series: Vec<Series>,
-    /// Values below this are drawn at it.
+    /// Values below this are drawn at it; the axis says so.
     pub least: f64,
 }
 
 impl Dots {
-    /// Draws it: a picture as SVG text.
-    ///
-    /// # Errors
-    /// If the figure cannot be drawn, with the reason.
-    pub fn svg(&self) -> Result<String, String> {
-        picture(SIZE, |root| self.draw(root))
+    /// The figure, to be drawn.
+    #[must_use]
+    pub fn plot(&self) -> Plot {
+        let count = self.series.len().max(1) as f64;
+        let at = |y: f64| y.max(self.least);
+        let points = |(name, series): (usize, &Series)| {
+            let shift = 0.7 * ((name as f64 + 0.5) / count - 0.5);
+            let mark = |(row, value): (usize, &Option<Value>)| {
+                let Value { middle, low, high } = (*value)?;
+                let (x, bar) = (row as f64 + shift, Some((at(low), at(high))));
+                Some(Mark { x, y: at(middle), bar, hollow: series.hollow })
+            };
+            Points { name, marks: series.values.iter().enumerate().filter_map(mark).collect() }
+        };
+        let values = || self.series.iter().flat_map(|s| s.values.iter().flatten());
+        let below = values().any(|value| value.low < self.least);
+        let note = if below { format!(" (less than {0} at {0})", self.least) } else { String::new() };
+        let hollow = self.series.iter().any(|series| series.hollow);
+        // A letter of the axis is some 3.7 points wide.
+        let letters = (440.0 / 3.7 / self.rows.len().max(1) as f64).clamp(8.0, 40.0) as usize;
+        let top = values().map(|value| value.high).fold(self.least * 10.0, f64::max) * 1.5;
+        Plot {
+            title: self.title.clone(),
+            x: Axis {
+                ticks: Ticks::Named,
+                names: self.rows.iter().map(|row| wrapped(row, letters)).collect(),
+                ..Axis::default()
+            },
+            y: Axis {
+                label: format!("{}{note}", self.y),
+                logarithmic: true,
+                min: Some(self.least * 0.8),
+                max: Some(top),
+                ..Axis::default()
+            },
+            names: self.series.iter().map(|series| series.label.clone()).collect(),
+            hollow: if hollow { "published".to_owned() } else { String::new() },
+            facets: vec![Facet {
+                title: String::new(),
+                series: self.series.iter().enumerate().map(points).collect(),
+            }],
+            width: 516.0,
+            ..Plot::default()
+        }
     }
 
-    fn draw<'a>(&self, root: &Root<'a>) -> Result<(), Wrong<'a>> {
-        let values = || self.series.iter().flat_map(|s| s.values.iter().flatten());
-        let top = values().map(|v| v.high).fold(self.least * 10.0, f64::max) * 1.5;
-        let rows = self.rows.len() as f64;
-        let mut chart = ChartBuilder::on(root)
-            .caption(&self.title, ("sans-serif", 18))
-            .margin(12)
-            .margin_right(24)
-            .x_label_area_size(44)
-            .y_label_area_size(76)
-            .build_cartesian_2d(0.0..rows.max(1.0), (self.least * 0.8..top).log_scale())?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .x_labels(0)
-            .y_desc(&self.y)
-            .y_label_formatter(&|y| format!("{y}"))
-            .light_line_style(WHITE)
-            .draw()?;
-        for (n, name) in self.rows.iter().enumerate() {
-            let (x, y) = chart.backend_coord(&(n as f64 + 0.5, self.least * 0.8));
-            let style = ("sans-serif", 12).into_font().into_text_style(root);
-            // Two lines, broken at the middle comma, so that neighbours do not touch.
-            let (first, second) = halves(name);
-            for (line, text) in [first, second].into_iter().enumerate() {
-                let width = root.estimate_text_size(text, &style)?.0 as i32;
-                root.draw_text(text, &style, (x - width / 2, y + 8 + 15 * line as i32))?;
-            }
-        }
-        let step = 0.7 / self.series.len().max(1) as f64;
-        for (n, series) in self.series.iter().enumerate() {
-            let colour = colour(n);
-            let style = if series.hollow { colour.stroke_width(2) } else { colour.filled() };
-            let place = |row: usize| row as f64 + 0.15 + step * (n as f64 + 0.5);
-            let seen = || series.values.iter().enumerate().filter_map(|(row, v)| Some((place(row), (*v)?)));
-            chart.draw_series(seen().map(|(x, v)| {
-                PathElement::new(
-                    vec![(x, v.low.max(self.least)), (x, v.high.max(self.least))],
-                    colour.stroke_width(2),
-                )
-            }))?;
-            chart
-                .draw_series(seen().map(|(x, v)| Circle::new((x, v.middle.max(self.least)), 4, style)))?
-                .label(&series.label)
-                .legend(move |(x, y)| Circle::new((x + 9, y), 4, style));
-        }
-        legend(&mut chart, SeriesLabelPosition::LowerLeft)
+    /// Draws it as SVG.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.plot().svg()
     }
 }
 
-/// A name in two lines.
-fn halves(name: &str) -> (&str, &str) {
-    let commas: Vec<usize> = name.match_indices(", ").map(|m| m.0).collect();
-    let middle = commas.into_iter().min_by_key(|&at| at.abs_diff(name.len() / 2));
-    middle.map_or((name, ""), |at| (&name[..=at], &name[at + 2..]))
+/// A name in lines of at most so many letters, where words allow it, so that neighbours do not touch.
+fn wrapped(name: &str, letters: usize) -> String {
+    let mut text = String::new();
+    let mut long = 0;
+    for word in name.split(' ') {
+        let own = word.chars().count();
+        let fits = long + 1 + own <= letters;
+        text += if text.is_empty() {
+            ""
+        } else if fits {
+            " "
+        } else {
+            "\n"
+        };
+        text += word;
+        long = if fits { long + 1 + own } else { own };
+    }
+    text
 }
 
 #[cfg(test)]
@@ -125,13 +132,20 @@ mod tests {
             series: vec![series("ours", false), series("theirs", true)],
             least: 0.01,
         };
-        let svg = figure.svg().unwrap_or_default();
-        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        for word in ["Errors", "percent", "one, two,", "three", "four", "ours", "theirs"] {
-            assert!(svg.contains(word), "{word}");
+        let svg = figure.svg();
+        for word in [
+            "Errors",
+            "percent (less than 0.01 at 0.01)",
+            "one, two, three",
+            "four",
+            "ours",
+            "theirs",
+            "published",
+        ] {
+            assert!(svg.contains(&format!(">{word}<")), "{word}");
         }
-        // Two dots and a mark in the legend for each series.
-        assert_eq!(svg.matches("<circle").count(), 6);
-        assert_eq!(halves("a, bc"), ("a,", "bc"));
+        assert_eq!(wrapped("8,448, one global link per pair", 14), "8,448, one\nglobal link\nper pair");
+        assert_eq!(wrapped("alone", 3), "alone");
+        assert_eq!(figure.plot().facets[0].series[0].marks.len(), 2);
     }
 }

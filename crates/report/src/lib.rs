@@ -4,7 +4,6 @@ pub mod bars;
 pub mod dots;
 pub mod lines;
 pub mod page;
-mod picture;
 pub mod plot;
 pub mod sizes;
 

@@ -178,8 +178,19 @@ pub fn check_target(dir: &Path, force: bool) -> Result<(), OutputError> {
     resolve(dir, force).map(drop)
 }
 
-/// Writes `manifest.json`, `summary.json`, the page if there is one, and a file per table (Parquet; CSV in a build without) to `dir`, making missing
-/// parents.
+/// What is stored beside manifest and summary.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Tables, each a file of its own.
+    pub tables: &'a [Table],
+    /// The page, if there is one.
+    pub page: Option<&'a str>,
+    /// Tables also as CSV, where they are Parquet.
+    pub csv: bool,
+}
+
+/// Writes `manifest.json`, `summary.json`, the page if there is one, and a file per table (Parquet, with CSV beside it if that is wanted; CSV alone in
+/// a build without Parquet) to `dir`, making missing parents.
 ///
 /// With `force` an earlier run's directory (or an empty one) is replaced; anything else never is.
 ///
@@ -191,7 +202,7 @@ pub fn write_run(
     force: bool,
     manifest: &Manifest,
     summary: &Summary,
-    (tables, page): (&[Table], Option<&str>),
+    Beside { tables, page, csv }: Beside<'_>,
 ) -> Result<(), OutputError> {
     let dir = resolve(dir, force)?;
     let mut partial = PartialOutput::begin(&dir)?;
@@ -200,7 +211,11 @@ pub fn write_run(
     }
     partial.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
-        write_table(&partial.path, table, manifest, &summary.experiment)?;
+        #[cfg(feature = "parquet")]
+        write_parquet(&partial.path, table, manifest, &summary.experiment)?;
+        if csv || cfg!(not(feature = "parquet")) {
+            write_csv(&partial.path, table)?;
+        }
         let path = tables.iter().find(|t| t.name() == "critical_path");
         if let Some(events) = timeline::trace_events(table, path) {
             partial.write(TIMELINE, visible::screen(&events).as_bytes())?;
@@ -271,7 +286,7 @@ fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
 }
 
 #[cfg(feature = "parquet")]
-fn write_table(
+fn write_parquet(
     dir: &Path,
     table: &Table,
     manifest: &Manifest,
@@ -296,9 +311,8 @@ fn write_table(
     file.sync_all().map_err(|e| failed(&e))
 }
 
-/// Without Parquet, tables are CSV files; where they came from stands in the manifest beside them.
-#[cfg(not(feature = "parquet"))]
-fn write_table(dir: &Path, table: &Table, _: &Manifest, _: &serde_json::Value) -> Result<(), OutputError> {
+/// Where a CSV file came from stands in the manifest beside it.
+fn write_csv(dir: &Path, table: &Table) -> Result<(), OutputError> {
     let path = dir.join(format!("{}.csv", table.name()));
     let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
     crate::csv_out::write(table, &file).and_then(|()| file.sync_all()).map_err(|e| io_error(&path, e))
@@ -402,7 +416,7 @@ mod tests {
     }
 
     fn write(dir: &Path, force: bool) -> Result<(), OutputError> {
-        write_run(dir, force, &manifest(), &full(), (&[sample(3)], None))
+        write_run(dir, force, &manifest(), &full(), Beside { tables: &[sample(3)], ..Beside::default() })
     }
 
     #[test]
@@ -455,6 +469,20 @@ mod tests {
         assert_eq!(table, sample(3));
         assert!(metadata.contains(&("netloom.fingerprint".to_owned(), full().fingerprint)));
         assert!(metadata.contains(&("netloom.seed".to_owned(), "7".to_owned())));
+    }
+
+    #[test]
+    fn tables_are_csv_beside_parquet_where_that_is_wanted() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        let beside = Beside { tables: &[sample(3)], csv: true, page: None };
+        write_run(&dir, false, &manifest(), &full(), beside).unwrap();
+        let parquet = cfg!(feature = "parquet").then_some("sample.parquet");
+        let all: Vec<&str> = ["manifest.json", "sample.csv"].into_iter().chain(parquet).collect();
+        assert_eq!(names(&dir), [&all[..], &["summary.json"]].concat());
+        let mut expected = Vec::new();
+        crate::csv_out::write(&sample(3), &mut expected).unwrap();
+        assert_eq!(fs::read(dir.join("sample.csv")).unwrap(), expected);
     }
 
     #[test]
@@ -514,7 +542,10 @@ mod tests {
         // Two tables of one name: the second fails after the first was written.
         let twice = [sample(1), sample(1)];
         let dir = root.path().join("made/run");
-        assert!(write_run(&dir, false, &manifest(), &full(), (&twice, None)).is_err());
+        assert!(
+            write_run(&dir, false, &manifest(), &full(), Beside { tables: &twice, ..Beside::default() })
+                .is_err()
+        );
         assert!(names(root.path()).is_empty());
     }
 
@@ -525,7 +556,10 @@ mod tests {
         write(&dir, false).unwrap();
         fs::write(dir.join("mark"), "old").unwrap();
         let twice = [sample(1), sample(1)];
-        assert!(write_run(&dir, true, &manifest(), &full(), (&twice, None)).is_err());
+        assert!(
+            write_run(&dir, true, &manifest(), &full(), Beside { tables: &twice, ..Beside::default() })
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(dir.join("mark")).unwrap(), "old");
         assert_eq!(names(root.path()), ["run"]);
     }

@@ -28,6 +28,7 @@ use netloom::{
     execute::execute,
     experiment::tree::{self, Data, Table},
 };
+use report::plot::{Axis, Facet, Mark, Plot, Series, Style, Ticks};
 use serde_json::{Value as Json, json};
 use std::{fmt::Write as _, path::Path};
 
@@ -201,69 +202,51 @@ impl Figure {
         out
     }
 
-    /// Grouped bars as SVG: a group per value, a bar per curve.
-    fn svg(&self) -> String {
-        const COLOURS: [&str; 4] = ["#888888", "#1f77b4", "#d62728", "#2ca02c"];
+    /// Bars: a place for each value, those without counts included, and a bar for each curve.
+    fn plot(&self) -> Plot {
         let rows = self.rows();
-        let most = rows.iter().flat_map(|(_, s)| s.iter().copied()).fold(1.0, f64::max);
-        let (width, height, left, bottom) = (900.0, 480.0, 70.0, 400.0);
-        let slot = (width - left - 20.0) / rows.len().max(1) as f64;
-        let bar = slot * 0.8 / self.curves.len().max(1) as f64;
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{left}\" y=\"24\" font-size=\"17\">{}</text>\n",
-            self.title
-        );
-        for tick in 0..=5 {
-            let (share, y) = (most * f64::from(tick) / 5.0, bottom - 330.0 * f64::from(tick) / 5.0);
-            let _ = writeln!(
-                out,
-                "<path d=\"M{left} {y:.1} H{}\" stroke=\"#dddddd\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{share:.0} %</text>",
-                width - 20.0,
-                left - 6.0,
-                y + 4.0
-            );
+        let (names, places) = places(&rows.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>());
+        let mark = |place: usize, y: f64| Mark { x: place as f64, y, bar: None, hollow: false };
+        let series = |name: usize| Series {
+            name,
+            marks: places.iter().zip(&rows).map(|(place, (_, shares))| mark(*place, shares[name])).collect(),
+        };
+        Plot {
+            style: Style::Bars,
+            title: self.title.clone(),
+            x: Axis { label: self.x.clone(), ticks: Ticks::Named, names, ..Axis::default() },
+            y: Axis { label: "share of mappings (%)".to_owned(), min: Some(0.0), ..Axis::default() },
+            names: self.curves.iter().map(|(label, _)| label.clone()).collect(),
+            facets: vec![Facet {
+                title: String::new(),
+                series: (0..self.curves.len()).map(series).collect(),
+            }],
+            width: 516.0,
+            ..Plot::default()
         }
-        for (i, (value, shares)) in rows.iter().enumerate() {
-            let x = left + slot * i as f64;
-            for (c, share) in shares.iter().enumerate() {
-                let h = 330.0 * share / most;
-                let _ = writeln!(
-                    out,
-                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{h:.1}\" fill=\"{}\"/>",
-                    x + slot * 0.1 + bar * c as f64,
-                    bottom - h,
-                    bar,
-                    COLOURS[c % COLOURS.len()]
-                );
-            }
-            let _ = writeln!(
-                out,
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{value}</text>",
-                x + slot / 2.0,
-                bottom + 18.0
-            );
-        }
-        let _ = writeln!(
-            out,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            (left + width) / 2.0,
-            bottom + 42.0,
-            self.x
-        );
-        for (c, (label, _)) in self.curves.iter().enumerate() {
-            let x = left + 260.0 * c as f64;
-            let _ = writeln!(
-                out,
-                "<rect x=\"{x}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{label}</text>",
-                height - 26.0,
-                COLOURS[c % COLOURS.len()],
-                x + 18.0,
-                height - 15.0
-            );
-        }
-        out + "</svg>\n"
     }
+}
+
+/// Most places of a figure.
+const MOST_PLACES: usize = 60;
+
+/// Names of the places on the axis, and the place of each of these ascending values: numbers at equal distances have a place for each that is missing
+/// between them.
+fn places(values: &[&str]) -> (Vec<String>, Vec<usize>) {
+    let as_they_are = || (values.iter().map(|v| (*v).to_owned()).collect(), (0..values.len()).collect());
+    let numbers: Vec<f64> = values.iter().filter_map(|value| value.parse().ok()).collect();
+    let step = numbers.windows(2).map(|w| w[1] - w[0]).fold(f64::INFINITY, f64::min);
+    if numbers.len() < values.len() || !step.is_finite() || step <= 0.0 {
+        return as_they_are();
+    }
+    let steps: Vec<f64> = numbers.iter().map(|number| (number - numbers[0]) / step).collect();
+    let last = steps.last().map_or(0, |s| s.round() as usize);
+    if steps.iter().any(|s| (s - s.round()).abs() > 0.01) || last >= MOST_PLACES {
+        return as_they_are();
+    }
+    let decimals = values.iter().map(|v| v.split_once('.').map_or(0, |(_, d)| d.len())).max().unwrap_or(0);
+    let names = (0..=last).map(|n| format!("{:.decimals$}", numbers[0] + step * n as f64)).collect();
+    (names, steps.iter().map(|s| s.round() as usize).collect())
 }
 
 impl Extras {
@@ -315,8 +298,24 @@ impl Extras {
         };
         std::fs::create_dir_all(directory).map_err(failed)?;
         for figure in &self.figures {
-            std::fs::write(directory.join(format!("{}.svg", figure.name)), figure.svg()).map_err(failed)?;
+            let path = directory.join(format!("{}.svg", figure.name));
+            std::fs::write(path, figure.plot().svg()).map_err(failed)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_bin_is_left_out() {
+        let all = |values: &[&str]| places(values);
+        let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+        assert_eq!(all(&["0.45", "0.55", "0.60"]), (names(&["0.45", "0.50", "0.55", "0.60"]), vec![0, 2, 3]));
+        assert_eq!(all(&["9", "10", "12"]), (names(&["9", "10", "11", "12"]), vec![0, 1, 3]));
+        assert_eq!(all(&["1", "2", "3.5"]), (names(&["1", "2", "3.5"]), vec![0, 1, 2]), "no equal steps");
+        assert_eq!(all(&["few", "many"]), (names(&["few", "many"]), vec![0, 1]));
     }
 }

@@ -338,21 +338,20 @@ pub fn table(title: &str, rows: &[(&Row, Found)]) -> Dots {
 /// Writes pictures into a directory.
 ///
 /// # Errors
-/// If one cannot be drawn or written.
+/// If one cannot be written.
 pub fn draw(directory: &Path, pictures: &[Picture]) -> Result<(), Error> {
-    pictures.iter().try_for_each(|(name, lines)| write(directory, name, lines.svg()))
+    pictures.iter().try_for_each(|(name, lines)| write(directory, name, &lines.svg()))
 }
 
 /// Writes a picture into a directory, which is made if it is not there.
 ///
 /// # Errors
-/// If it could not be drawn or cannot be written.
-pub fn write(directory: &Path, name: &str, svg: Result<String, String>) -> Result<(), Error> {
-    let failed =
-        |e: String| Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", directory.display()));
-    std::fs::create_dir_all(directory).map_err(|e| failed(e.to_string()))?;
-    std::fs::write(directory.join(format!("{name}.svg")), svg.map_err(failed)?)
-        .map_err(|e| failed(e.to_string()))
+/// If it cannot be written.
+pub fn write(directory: &Path, name: &str, svg: &str) -> Result<(), Error> {
+    let path = directory.join(format!("{name}.svg"));
+    std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(path, svg))
+        .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", directory.display())))
 }
 
 #[cfg(test)]

@@ -167,22 +167,17 @@ impl Curves {
         titles.dedup();
         for title in titles {
             let curves: Vec<&Curve> = self.0.iter().filter(|c| c.figure == title).collect();
-            let mut labels: Vec<&str> = curves.iter().map(|c| c.label.as_str()).collect();
-            labels.dedup();
             let series = curves.iter().map(|c| {
                 let mut points = c.points.clone();
                 points.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let whose = if c.circles { "S4BXI 4.2.0" } else { "Netloom" };
-                let label = format!("{whose}, {}", c.label);
-                let colour = labels.iter().position(|l| *l == c.label).unwrap_or(0);
-                Series { label, points, circles: c.circles, colour }
+                Series { label: c.label.clone(), points, measured: c.circles }
             });
             let y = "simulated microseconds per operation".to_owned();
-            let figure = BySize { title: title.to_owned(), y, series: series.collect() };
+            let measured = "S4BXI 4.2.0".to_owned();
+            let figure = BySize { title: title.to_owned(), y, measured, series: series.collect() };
             let name = title.split(':').next().unwrap_or(title).to_lowercase().replace(' ', "-");
             let path = directory.join(format!("{name}.svg"));
-            let svg = figure.svg().map_err(|e| Error::new(ErrorKind::Output, format!("cannot draw: {e}")))?;
-            fs::create_dir_all(directory).and_then(|()| fs::write(&path, svg)).map_err(|e| {
+            fs::create_dir_all(directory).and_then(|()| fs::write(&path, figure.svg())).map_err(|e| {
                 Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
             })?;
         }

@@ -170,7 +170,7 @@ fn hybrid(
     )?;
     if let Some(out) = &asked.out {
         let rows: Vec<_> = cases.iter().map(|case| case.row).zip(all).collect();
-        hybrid::write(out, "table-3-mape", hybrid::table(&study.title, &rows).svg())?;
+        hybrid::write(out, "table-3-mape", &hybrid::table(&study.title, &rows).svg())?;
     }
     Ok(lines)
 }

@@ -403,6 +403,9 @@ pub struct SwarmArgs {
     /// Plant a fault into the parallel runs, to see it found
     #[arg(long, value_enum)]
     pub plant: Option<Plant>,
+    /// Form of the result; with json the experiments of --print are in the object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// A fault that a swarm must find.

@@ -1,5 +1,6 @@
 //! Arguments of `netloom record`.
 
+use super::Format;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -19,6 +20,9 @@ pub struct RecordArgs {
     /// Replace the file if it exists
     #[arg(long)]
     pub force: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// The command that starts the program: `-- mpirun -n 16 ./app`
     #[arg(value_name = "COMMAND", last = true, required = true)]
     pub program: Vec<String>,
@@ -32,5 +36,8 @@ pub enum RecordCommand {
         /// Directory of its sources and the library; made if it is missing
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
 }

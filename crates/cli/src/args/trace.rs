@@ -75,6 +75,9 @@ pub struct ConvertArgs {
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
+    /// Form of the result
+    #[arg(long = "format", value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// A file of rank programs.

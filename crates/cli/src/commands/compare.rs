@@ -47,9 +47,6 @@ fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome
     if let Some(directory) = &args.out {
         found.write(directory)?;
     }
-    match args.format {
-        Format::Text => console.print(&found.text())?,
-        Format::Json => console.print_json(&found.object())?,
-    }
+    console.answer(args.format, &found.text(), &found.object())?;
     Ok(if found.compares() { Exit::Done } else { Exit::Experiment })
 }

@@ -4,7 +4,7 @@
 //! that has completion times. They are run as `netloom run` runs them.
 
 use crate::{
-    args::{Format, ScenarioArgs},
+    args::ScenarioArgs,
     console::Console,
     exit::{Exit, Outcome},
     terminal::Terminal,
@@ -40,10 +40,7 @@ pub fn scenarios(args: &ScenarioArgs, console: &mut Console<'_>) -> Outcome {
         let _ = fs::remove_dir_all(&hidden);
     }
     let lines = lines?;
-    match args.format {
-        Format::Text => console.print(&table(&lines))?,
-        Format::Json => console.print_json(&object(&lines))?,
-    }
+    console.answer(args.format, &table(&lines), &object(&lines))?;
     Ok(if lines.iter().all(|l| l.within) { Exit::Done } else { Exit::Differences })
 }
 

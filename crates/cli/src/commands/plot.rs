@@ -1,7 +1,7 @@
 //! `netloom plot DIR --out FIGURES`: the figures of a finished sweep.
 
 use crate::{
-    args::{Format, series::PlotArgs},
+    args::series::PlotArgs,
     console::Console,
     exit::{Exit, Outcome},
 };
@@ -31,9 +31,6 @@ pub fn plot(args: &PlotArgs, console: &mut Console<'_>) -> Outcome {
         let files = put(&figure.plot, &args.out, &figure.name)?;
         written.extend(files.iter().map(|path| path.display().to_string()));
     }
-    match args.format {
-        Format::Text => console.print(&(written.join("\n") + "\n"))?,
-        Format::Json => console.print_json(&json!({"figures": written}))?,
-    }
+    console.answer(args.format, &(written.join("\n") + "\n"), &json!({"figures": written}))?;
     Ok(Exit::Done)
 }

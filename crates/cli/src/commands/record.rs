@@ -6,15 +6,16 @@ use crate::{
     exit::{Exit, Outcome},
 };
 use netloom::record::{Recording, build, record};
+use serde_json::{Map, json};
 
 /// Records a program, or builds what records.
 ///
 /// # Errors
 /// If the library cannot be built, the program fails, or the result not be written.
 pub fn run(args: &RecordArgs, console: &mut Console<'_>) -> Outcome {
-    if let Some(RecordCommand::Build { dir }) = &args.command {
+    if let Some(RecordCommand::Build { dir, format }) = &args.command {
         let library = build(dir)?;
-        console.print(&format!("{}\n", library.display()))?;
+        console.answer(*format, &format!("{}\n", library.display()), &json!({"library": library}))?;
         return Ok(Exit::Done);
     }
     let Some(out) = &args.out else { return Ok(Exit::Usage) };
@@ -24,6 +25,9 @@ pub fn run(args: &RecordArgs, console: &mut Console<'_>) -> Outcome {
     for (name, count) in &recorded.missing {
         console.remark(&format!("note: {count} calls of {name} are not in it"));
     }
-    console.print(&format!("{}: {} ranks, {} lines\n", out.display(), recorded.ranks, recorded.lines))?;
+    let (ranks, lines) = (recorded.ranks, recorded.lines);
+    let missing: Map<_, _> = recorded.missing.iter().map(|(n, count)| (n.clone(), json!(count))).collect();
+    let object = json!({"file": out, "ranks": ranks, "lines": lines, "missing": missing});
+    console.answer(args.format, &format!("{}: {ranks} ranks, {lines} lines\n", out.display()), &object)?;
     Ok(Exit::Done)
 }

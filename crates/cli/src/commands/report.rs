@@ -1,7 +1,7 @@
 //! `netloom report DIR..`: the page of finished runs.
 
 use crate::{
-    args::{Format, series::ReportArgs},
+    args::series::ReportArgs,
     console::Console,
     exit::{Exit, Outcome},
 };
@@ -14,9 +14,6 @@ use serde_json::json;
 pub fn report(args: &ReportArgs, console: &mut Console<'_>) -> Outcome {
     let written = netloom::page::write(&args.dirs, args.out.as_deref(), args.svg.as_deref(), args.force)?;
     let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    match args.format {
-        Format::Text => console.print(&(paths.join("\n") + "\n"))?,
-        Format::Json => console.print_json(&json!({"written": paths}))?,
-    }
+    console.answer(args.format, &(paths.join("\n") + "\n"), &json!({"written": paths}))?;
     Ok(Exit::Done)
 }

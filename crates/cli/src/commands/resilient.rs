@@ -58,10 +58,7 @@ pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
             }
         }
     }
-    match args.format {
-        Format::Text => console.print(&text(&rows))?,
-        Format::Json => console.print_json(&object(args, &rows))?,
-    }
+    console.answer(args.format, &text(&rows), &object(args, &rows))?;
     Ok(Exit::Done)
 }
 

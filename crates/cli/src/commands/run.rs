@@ -18,6 +18,7 @@ use netloom::{
     prepare,
     saver::Intervals,
     together::{agreed, all_ready, read_by_all},
+    watcher::Watcher,
 };
 use results::{
     summary::Summary,
@@ -77,6 +78,7 @@ pub fn conclude(
 ) -> Outcome {
     if let Some(target) = target.filter(|_| prepared.world.is_first()) {
         let ended = Timestamp::now().to_string();
+        Terminal::new(console).phase(&format!("writing {}", target.directory.display()));
         let stored = target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished);
         // What was simulated is shown, whatever became of the files.
         let shown = print_summary(&finished.summary, format, console);

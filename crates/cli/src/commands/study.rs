@@ -43,17 +43,11 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     };
     if args.verify {
         let verified = runner::verify(&place, name, &asked, &Terminal::new(console))?;
-        match args.format {
-            Format::Text => console.print(&verified.text)?,
-            Format::Json => console.print_json(&verified.object)?,
-        }
+        console.answer(args.format, &verified.text, &verified.object)?;
         return Ok(if verified.agrees { Exit::Done } else { Exit::Differences });
     }
     let report = runner::run(&place, name, &asked, &Terminal::new(console))?;
-    match args.format {
-        Format::Text => console.print(&report.text)?,
-        Format::Json => console.print_json(&report.object)?,
-    }
+    console.answer(args.format, &report.text, &report.object)?;
     Ok(Exit::Done)
 }
 

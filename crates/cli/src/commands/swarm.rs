@@ -1,12 +1,13 @@
 //! `netloom swarm`: random small experiments under every scheduler, in pieces and whole, with the checkers on.
 
 use crate::{
-    args::SwarmArgs,
+    args::{Format, SwarmArgs},
     console::Console,
     exit::{Exit, Outcome},
     terminal::bar,
 };
 use netloom::{Registry, swarm::Swarm};
+use serde_json::json;
 
 /// Runs a swarm.
 ///
@@ -26,11 +27,13 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     // What a run that fails prints is printed once, with the command that repeats it.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let mut outcome = Ok(());
+    let (mut outcome, mut printed) = (Ok(()), Vec::new());
     for number in numbers {
         let (text, prepared) = swarm.drawn(number)?;
-        if args.print {
-            console.print(&text)?;
+        match args.format {
+            Format::Text if args.print => console.print(&text)?,
+            Format::Json if args.print => printed.push(text),
+            _ => {}
         }
         match swarm.compare(number, prepared) {
             Ok(tally) => (runs, hops) = (runs + tally.runs, hops + tally.hops),
@@ -45,6 +48,11 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     bar.finish_and_clear();
     outcome?;
     let count = args.only.map_or(args.count, |_| 1);
-    console.print(&format!("{count} experiments, {runs} runs, {hops} chunk-hops: all equal\n"))?;
+    let mut object = json!({"experiments": count, "runs": runs, "chunk_hops": hops, "equal": true});
+    if args.print {
+        object["printed"] = printed.into();
+    }
+    let text = format!("{count} experiments, {runs} runs, {hops} chunk-hops: all equal\n");
+    console.answer(args.format, &text, &object)?;
     Ok(Exit::Done)
 }

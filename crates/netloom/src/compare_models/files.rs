@@ -1,4 +1,4 @@
-//! A comparison of models as files: a table, and a figure of errors over processor time.
+//! A comparison of models as files: a table, a figure of errors over processor time, and the page that shows both.
 
 use super::{
     measures::seconds,
@@ -8,43 +8,85 @@ use super::{
 use crate::{
     error::{Error, ErrorKind},
     figures,
+    input::Input,
+    output::command,
 };
-use report::plot::{Axis, Facet, Mark, Plot, Series};
+use report::{
+    page::{Compared, Finished, Words, compared},
+    plot::{Axis, Facet, Mark, Plot, Series},
+};
 use results::{
+    output::Manifest,
     summary::State,
     table::{Column, Table},
 };
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
-/// Name of the files.
+/// Name of table and figure.
 const NAME: &str = "models";
+
+/// Name of the page, as that of a run.
+const PAGE: &str = "report.html";
 
 /// Width of a figure of one panel, and of more.
 const WIDTHS: [f64; 2] = [300.0, 516.0];
 
 impl ModelComparison {
-    /// Writes the table (`models.csv`, and `models.parquet` where it can be) and the figure (`models.svg`, `models.pdf`, if there is an error to show) into a directory, which
-    /// is made if it is missing. Files of these names are replaced.
+    /// Writes the table (`models.csv`, and `models.parquet` where it can be), the figure (`models.svg`, `models.pdf`, if there is an error to show) and the page
+    /// (`report.html`) into a directory, which is made if it is missing. Files of these names are replaced.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write(&self, directory: &Path) -> Result<Vec<PathBuf>, Error> {
         let table = self.table_of_models();
         let csv = |file| results::csv_out::write(&table, file);
-        let mut written = vec![put(directory, "csv", &csv)?];
+        let mut written = vec![put(directory, "models.csv", &csv)?];
         #[cfg(feature = "parquet")]
         {
             let parquet = |file| results::parquet_out::write(&table, &[], file).map_err(io::Error::other);
-            written.push(put(directory, "parquet", &parquet)?);
+            written.push(put(directory, "models.parquet", &parquet)?);
         }
         if let Some(plot) = self.figure() {
             written.extend(figures::put(&plot, directory, NAME)?);
         }
+        let page = self.page();
+        written.push(put(directory, PAGE, &|mut file: File| file.write_all(page.as_bytes()))?);
         Ok(written)
+    }
+
+    /// The page: table, figure and reasons, and the runs' numbers side by side.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let manifest = Manifest::default();
+        let runs = self.carried().map(|(row, ran)| Finished {
+            name: row.name(),
+            summary: &ran.summary,
+            manifest: &manifest,
+            tables: &[],
+        });
+        let commands = self.carried().map(|(row, _)| {
+            let set = self.input.set.iter().chain(&row.variant.set).cloned().collect();
+            let file = self.input.file.clone();
+            Words { model: row.name().to_owned(), text: command(&Input { file, set }) }
+        });
+        let mut rows = self.lines();
+        let heads = rows.remove(0);
+        let reasons = self.paragraphs().into_iter();
+        compared(&Compared {
+            name: self.name(),
+            head: self.head(),
+            heads,
+            rows,
+            reasons: reasons.map(|(model, text)| Words { model: model.to_owned(), text }).collect(),
+            figure: self.figure(),
+            runs: runs.collect(),
+            // Without a file there is nothing that a command could name.
+            commands: commands.filter(|words| !words.text.is_empty()).collect(),
+        })
     }
 
     /// A row for each model, those that do not carry the experiment last. What a model does not have is no number.
@@ -118,9 +160,9 @@ impl ModelComparison {
     }
 }
 
-/// Writes one file of the table.
-fn put(directory: &Path, form: &str, write: &dyn Fn(File) -> io::Result<()>) -> Result<PathBuf, Error> {
-    let path = directory.join(format!("{NAME}.{form}"));
+/// Writes one file.
+fn put(directory: &Path, name: &str, write: &dyn Fn(File) -> io::Result<()>) -> Result<PathBuf, Error> {
+    let path = directory.join(name);
     let put = fs::create_dir_all(directory).and_then(|()| File::create(&path)).and_then(write);
     put.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
     Ok(path)

@@ -13,28 +13,46 @@ impl ModelComparison {
     /// The table with one line per model, then why they differ.
     #[must_use]
     pub fn text(&self) -> String {
+        let mut text = self.head();
+        text += "\n\n";
+        text += &aligned(&self.lines());
+        for (name, sentences) in self.paragraphs() {
+            let _ = write!(text, "\n{name}\n{}", indented(&sentences));
+        }
+        text
+    }
+
+    /// How many models carry it, and what errors are against.
+    #[must_use]
+    pub fn head(&self) -> String {
         let (all, runs) = (self.rows.len(), self.carried().count());
         let carry = if runs == 1 { "carries" } else { "carry" };
         let mut text = format!("{}: {runs} of {all} models {carry} it", self.name());
         if let Some((reference, _)) = self.carried().next().filter(|_| runs > 1) {
             let _ = write!(text, "; errors are against {}", reference.name());
         }
-        text += "\n\n";
-        text += &self.table();
+        text
+    }
+
+    /// Each model with why it differs, or is not carried.
+    #[must_use]
+    pub fn paragraphs(&self) -> Vec<(&'static str, String)> {
         let mut run = 0;
-        for row in &self.rows {
+        let mut of = |row: &Row| {
             let mut sentences = match &row.outcome {
                 Ok(_) => reasons(self, run),
                 Err(reason) => vec![format!("Not carried: {reason}.")],
             };
             run += usize::from(row.outcome.is_ok());
             sentences.extend(changes(row));
-            let _ = write!(text, "\n{}\n{}", row.name(), lines(&sentences.join(" ")));
-        }
-        text
+            (row.name(), sentences.join(" "))
+        };
+        self.rows.iter().map(&mut of).collect()
     }
 
-    fn table(&self) -> String {
+    /// Cells of the table, its heads first; lines of models that do not carry it are short.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Vec<String>> {
         let shown: Vec<usize> = (0..self.measures.len()).filter(|&n| self.measures[n].0.shown).collect();
         let mut lines = vec![vec!["model".to_owned(), "state".to_owned()]];
         lines[0].extend(shown.iter().flat_map(|&n| [self.measures[n].0.title.clone(), "error".to_owned()]));
@@ -52,7 +70,7 @@ impl ModelComparison {
         }
         let without = self.rows.iter().filter(|row| row.outcome.is_err());
         lines.extend(without.map(|row| vec![row.name().to_owned(), "not carried".to_owned()]));
-        aligned(&lines)
+        lines
     }
 }
 
@@ -76,7 +94,7 @@ fn changes(row: &Row) -> Vec<String> {
 }
 
 /// In lines, in which no number stands without its per cent.
-fn lines(text: &str) -> String {
+fn indented(text: &str) -> String {
     wrap(&text.replace(" %", "\u{1}%"), 2).replace('\u{1}', " ")
 }
 

@@ -175,6 +175,12 @@ const SHARED: [Shared; 13] = [
     Shared::new("combine", "", |t| t == Takes::Program),
 ];
 
+/// Shared keys that a workload never takes.
+pub fn refused(workload: &WorkloadEntry) -> impl Iterator<Item = &'static str> {
+    let own = |key: &str| workload.about.params.iter().any(|p| p.name == key);
+    SHARED.iter().filter(move |s| !(s.takes)(workload.takes) && !own(s.key)).map(|s| s.key)
+}
+
 /// Open-loop workloads need a load, patterns a message size; what a workload does not take is refused.
 fn check_taken(
     workload: &WorkloadEntry,

@@ -388,6 +388,12 @@ pub const OUTPUT: About = About {
             doc: "With `--out`: the page that shows the run (report.html), and on `packet` and `hybrid` the table `loads` of what links carried over time, at most half a million \
                   numbers, for its moving picture of the network.",
         },
+        Param {
+            name: "csv",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "With `--out`: each table also as CSV, beside Parquet. A build without Parquet writes CSV in any case.",
+        },
     ],
 };
 

@@ -53,7 +53,11 @@ impl Chart {
     pub fn html(&self) -> String {
         let (svg, placed) = self.plot.inline(&self.id);
         let (id, title) = (&self.id, escaped(&self.title));
-        let one = if self.plot.names.len() > 1 { "" } else { " one" };
+        let one = match self.plot.facets.len() {
+            2.. => " wide",
+            _ if self.plot.names.len() > 1 => "",
+            _ => " one",
+        };
         let mut text = format!("<figure class=\"chart{one}\" id=\"{id}\"><figcaption><h3>{title}</h3>");
         if !self.note.is_empty() {
             let _ = write!(text, "<p>{}</p>", escaped(&self.note));

@@ -213,7 +213,7 @@ fn over_time(
     chart(
         runs,
         caption,
-        (Axis { min: Some(0.0), ..axis(format!("simulated time ({unit})")) }, low),
+        (Axis { min: Some(0.0), max: Some(most / size), ..axis(format!("simulated time ({unit})")) }, low),
         Style::Lines,
         curves.collect(),
     )

@@ -7,6 +7,8 @@
 mod chart;
 mod columns;
 mod curves;
+mod lanes;
+mod models;
 pub(crate) mod network;
 mod overview;
 mod run;
@@ -14,13 +16,14 @@ mod tables;
 mod words;
 
 /// Topologies that are drawn in a way of their own, and the keys that they need.
+pub use models::{Compared, Words, compared};
 pub use network::READ as ARRANGED;
 pub use run::Finished;
 
 use chart::data;
-use network::{Loads, Picture, Wires};
+use network::{Loads, Picture, Tops, Wires};
 use std::fmt::Write;
-use words::escaped;
+use words::{escaped, percent};
 
 /// Most runs of one page.
 pub const MOST_RUNS: usize = 8;
@@ -39,7 +42,8 @@ fn drawn(run: &Finished<'_>) -> Option<(Wires, Loads)> {
 #[must_use]
 pub fn network_svg(run: &Finished<'_>) -> Option<String> {
     let (wires, loads) = drawn(run).filter(|(wires, _)| wires.routers > 0)?;
-    let picture = network::picture(&wires, &loads, &run.summary.experiment["fabric"]);
+    let tops = Tops::of(std::iter::once(&loads));
+    let picture = network::picture(&wires, &loads, tops, &run.summary.experiment["fabric"]);
     Some(network::animated(&picture, run.name))
 }
 
@@ -81,14 +85,20 @@ pub fn page(runs: &[Finished<'_>]) -> String {
     traffic += &curves::sizes(shown).map_or_else(String::new, |chart| chart.html());
     section(&mut text, "traffic", "Traffic", &traffic);
     section(&mut text, "jobs", "Jobs and ranks", &jobs(shown));
-    let phases = each(shown, tables::phases);
+    let phases = each(shown, lanes::phases);
     section(&mut text, "hybrid", "Hybrid", &phases);
     let made = shown.iter().map(overview::provenance).fold(String::new(), |text, p| text + &p);
     let volatile = "<p class=\"hint\">When, where and how fast it ran stands in manifest.json and summary.json: this page has the same bytes for every run of the experiment.</p>\n";
     section(&mut text, "made", "How this was made", &(made + volatile));
-    text += "</main>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n";
-    let _ = writeln!(text, "<script>\n{}</script>\n</body></html>", include_str!("page.js"));
-    text
+    text + &close()
+}
+
+/// What ends a page.
+fn close() -> String {
+    let script = include_str!("page.js");
+    format!(
+        "</main>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{script}</script>\n</body></html>\n"
+    )
 }
 
 fn title(runs: &[Finished<'_>]) -> String {
@@ -135,9 +145,11 @@ fn pictures(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> Strin
     let mut text = String::new();
     let with =
         runs.iter().zip(networks).filter_map(|(run, n)| Some((run, n.as_ref().filter(|n| n.0.routers > 0)?)));
+    // The same colours mean the same on all pictures of a page.
+    let tops = Tops::of(networks.iter().flatten().map(|n| &n.1));
     for (n, (run, (wires, loads))) in with.enumerate().take(MOST_NETWORKS) {
-        let picture = network::picture(wires, loads, &run.summary.experiment["fabric"]);
-        text += &map(run, n, &picture, (wires.routers, wires.terminals));
+        let picture = network::picture(wires, loads, tops, &run.summary.experiment["fabric"]);
+        text += &map(run, n, &picture, (wires.routers, wires.terminals), tops);
     }
     let drawable = networks.iter().flatten().filter(|n| n.0.routers > 0).count();
     if drawable > MOST_NETWORKS {
@@ -153,14 +165,20 @@ fn pictures(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> Strin
     text
 }
 
-fn map(run: &Finished<'_>, n: usize, picture: &Picture<'_>, (routers, terminals): (usize, usize)) -> String {
+fn map(
+    run: &Finished<'_>,
+    n: usize,
+    picture: &Picture<'_>,
+    (routers, terminals): (usize, usize),
+    tops: Tops,
+) -> String {
     let name = escaped(run.name);
     let frames = picture.data["frames"].as_array().map_or(1, Vec::len);
-    let scale = network::scale();
+    let (scale, top) = (network::scale(), percent(tops.whole));
     let control = if frames > 1 {
         format!(
             "<div class=\"control\"><button type=\"button\" aria-pressed=\"false\">Play</button>\
-             <label>Time <input type=\"range\" min=\"0\" max=\"{}\" value=\"0\" step=\"1\"></label> <output>whole run</output></div>",
+             <label>Time <input type=\"range\" min=\"0\" max=\"{}\" value=\"0\" step=\"1\" aria-valuetext=\"whole run\"></label> <output>whole run</output></div>",
             frames - 1
         )
     } else {
@@ -174,7 +192,7 @@ fn map(run: &Finished<'_>, n: usize, picture: &Picture<'_>, (routers, terminals)
     format!(
         "<figure class=\"chart wide map\" id=\"map{n}\"><figcaption><h3>{routers} routers, {terminals} terminals: <bdi>{name}</bdi></h3>\n\
          <p>{} A cable is two lines, one for each direction: that to the right of the direction. Discs: left half what comes from a router's terminals, right half what goes to them; an empty one has no terminals.{predicted}</p></figcaption>\n\
-         {control}<p class=\"scale\">share of bandwidth: 0 % {scale} 100 %</p>\n\
+         <div class=\"guide\">{control}<p class=\"scale\">share of bandwidth: 0 % {scale} <span class=\"top\">{top}</span>; the scale ends at or above the busiest link</p></div>\n\
          <div class=\"picture\" role=\"group\" tabindex=\"0\" aria-label=\"Network: arrow keys go through its links, busiest first\">\n{}</div>\n\
          <script type=\"application/json\">{}</script></figure>\n",
         escaped(&picture.how),
@@ -196,6 +214,6 @@ fn links(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> String {
 
 fn jobs(runs: &[Finished<'_>]) -> String {
     let mut text = tables::jobs(runs);
-    text += &each(runs, tables::timeline);
-    text + &each(runs, tables::ranks)
+    text += &each(runs, lanes::timeline);
+    text + &each(runs, lanes::ranks)
 }

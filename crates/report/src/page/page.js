@@ -95,12 +95,16 @@
     const number = new Map(paths.map((path, n) => [path, n]));
     const share = (frame, n) => (value.get(data.frames[frame][2 * n]) * 64 + value.get(data.frames[frame][2 * n + 1])) / 4095;
     const kinds = paths.map((path) => path.getAttribute("class")[0]);
+    const end = figure.querySelector(".top");
     let frame = 0, timer = 0, marked = null;
     function draw(next) {
       frame = next;
+      const top = data.tops[frame ? 1 : 0];
       paths.forEach((path, n) => {
-        path.setAttribute("class", kinds[n] + Math.min(data.steps - 1, Math.floor(share(frame, n) * data.steps)));
+        path.setAttribute("class", kinds[n] + Math.min(data.steps - 1, Math.floor(share(frame, n) / top * data.steps)));
       });
+      if (marked) marked.classList.add("on");
+      end.textContent = Number((100 * top).toFixed(1)) + " %";
       if (output) output.textContent = data.spans[frame];
       if (slider) { slider.value = frame; slider.setAttribute("aria-valuetext", data.spans[frame]); }
     }
@@ -114,7 +118,7 @@
     function stop() {
       clearInterval(timer);
       timer = 0;
-      if (button) { button.textContent = "Play"; button.setAttribute("aria-pressed", "false"); }
+      if (button) { button.textContent = "Play"; button.setAttribute("aria-pressed", "false"); output.removeAttribute("aria-live"); }
     }
     if (slider) {
       slider.addEventListener("input", () => { stop(); draw(Number(slider.value)); });
@@ -122,6 +126,8 @@
         if (timer) { stop(); return; }
         button.textContent = "Pause";
         button.setAttribute("aria-pressed", "true");
+        // Screen readers would speak of each step.
+        output.setAttribute("aria-live", "off");
         timer = setInterval(() => draw(frame + 1 < data.frames.length ? frame + 1 : 1), 200);
       });
     }

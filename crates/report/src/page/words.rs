@@ -71,16 +71,24 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
         "<div class=\"scroll\" tabindex=\"0\"><table><caption>{}</caption><thead><tr>",
         escaped(caption)
     );
-    for head in heads {
-        let _ = write!(text, "<th scope=\"col\">{}</th>", escaped(head));
+    let numbers = |n: usize| {
+        let mut cells =
+            rows.iter().filter_map(|row| row.get(n)).filter(|cell| *cell != "\u{2013}").peekable();
+        n > 0 && cells.peek().is_some() && cells.all(|cell| is_number(cell))
+    };
+    let right: Vec<bool> = (0..heads.len()).map(numbers).collect();
+    for (head, right) in heads.iter().zip(&right) {
+        let class = if *right { " class=\"n\"" } else { "" };
+        let _ = write!(text, "<th scope=\"col\"{class}>{}</th>", escaped(head));
     }
     text += "</tr></thead><tbody>\n";
     for row in rows {
         text += "<tr>";
         for (n, cell) in row.iter().enumerate() {
+            let right = is_number(cell) || right.get(n).is_some_and(|right| *right);
             let _ = match n {
                 0 => write!(text, "<th scope=\"row\"><bdi>{}</bdi></th>", escaped(cell)),
-                _ if is_number(cell) => write!(text, "<td class=\"n\">{}</td>", escaped(cell)),
+                _ if right => write!(text, "<td class=\"n\">{}</td>", escaped(cell)),
                 _ => write!(text, "<td><bdi>{}</bdi></td>", escaped(cell)),
             };
         }

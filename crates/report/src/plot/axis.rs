@@ -31,7 +31,7 @@ pub struct Axis {
 
 /// An axis over its values: ends and ticks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     pub low: f64,
     pub high: f64,
     logarithmic: bool,

@@ -18,5 +18,8 @@ pub(crate) const COLOURS: [Colour; 8] = [
 /// Lines of a grid.
 pub(crate) const GRID: Colour = [224, 224, 224];
 
+/// Ground of shaded stretches of an axis.
+pub(crate) const SHADE: Colour = [239, 239, 239];
+
 /// Frames of panels, and ticks on them.
 pub(crate) const FRAME: Colour = [64, 64, 64];

@@ -133,7 +133,8 @@ fn scene(plot: &Plot) -> (Scene, Vec<Placed>) {
     let left = GAP + LARGE + GAP + numbers + 5.0;
     let titled = plot.facets.iter().any(|f| !f.title.is_empty());
     let above = if titled { LARGE + 4.0 } else { 0.0 };
-    let below = 5.0 + SMALL;
+    let lines = x.marks.iter().map(|m| m.1.split('\n').count()).max().unwrap_or(1);
+    let below = 5.0 + SMALL + (SMALL + 1.0) * (lines - 1) as f64;
     // Half of the last number stands beyond the frame, and half of the next panel's first before its own.
     let half = |mark: Option<&(f64, String)>| mark.map_or(0.0, |m| width(&m.1, SMALL) / 2.0);
     let overhang = half(x.marks.last()).max(GAP);
@@ -235,15 +236,21 @@ fn panel(
     let (wide, high) = layout.panel;
     let place = |a: f64, b: f64| -> Place { (left + x.at(a) * wide, top + (1.0 - y.at(b)) * high) };
     let lowest = number + layout.columns >= plot.facets.len();
+    for (from, to) in plot.shaded.iter().filter(|(from, to)| *from < x.high && *to > x.low) {
+        let (from, to) = (place(from.max(x.low), y.low), place(to.min(x.high), y.high));
+        shapes.push(block((from.0, to.1), (to.0, from.1), colours::SHADE));
+    }
     for (value, words) in &x.marks {
         let at = place(*value, y.low).0;
         if plot.x.ticks != Ticks::Named {
             shapes.push(Shape::Line(vec![(at, top), (at, top + high)], GRID));
         }
         shapes.push(Shape::Line(vec![(at, top + high), (at, top + high + 2.5)], FRAME));
-        if lowest {
-            shapes.push(text((at, top + high + 4.0 + SMALL), words, SMALL, Anchor::Middle));
-        }
+        let lines = words.split('\n').enumerate().filter(|_| lowest);
+        shapes.extend(lines.map(|(n, words)| {
+            let below = 4.0 + SMALL + (SMALL + 1.0) * n as f64;
+            text((at, top + high + below), words, SMALL, Anchor::Middle)
+        }));
     }
     for (value, words) in &y.marks {
         let at = place(x.low, *value).1;
@@ -255,7 +262,7 @@ fn panel(
     }
     shapes.push(Shape::Clip(Some([left, top, wide, high])));
     match plot.style {
-        Style::Bars => bars(facet, (x, y), &place, shapes),
+        Style::Bars => bars(plot, facet, (x, y), &place, shapes),
         style => {
             for series in &facet.series {
                 let apart = style == Style::Markers && plot.x.ticks == Ticks::Named;
@@ -287,11 +294,18 @@ fn block((left, top): Place, (right, bottom): Place, colour: Colour) -> Shape {
 }
 
 /// Bars from zero, or from the lower end where zero is not shown.
-fn bars(facet: &Facet, (x, y): (&Scale, &Scale), place: &dyn Fn(f64, f64) -> Place, shapes: &mut Vec<Shape>) {
-    // A slot is as wide as the least distance between two bars of a series.
-    let steps = facet
-        .series
+fn bars(
+    plot: &Plot,
+    facet: &Facet,
+    (x, y): (&Scale, &Scale),
+    place: &dyn Fn(f64, f64) -> Place,
+    shapes: &mut Vec<Shape>,
+) {
+    // A slot is as wide as the least distance between two bars of a series, in all panels.
+    let steps = plot
+        .facets
         .iter()
+        .flat_map(|facet| &facet.series)
         .flat_map(|s| s.marks.windows(2))
         .map(|w| place(w[1].x, 0.0).0 - place(w[0].x, 0.0).0);
     let least = steps.filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);

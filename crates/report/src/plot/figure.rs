@@ -64,4 +64,6 @@ pub struct Plot {
     pub facets: Vec<Facet>,
     /// Width in points, 1/72 inch.
     pub width: f64,
+    /// Stretches of the horizontal axis that are shaded, from and to.
+    pub shaded: Vec<(f64, f64)>,
 }

@@ -3,7 +3,7 @@
 //! Series differ by colour (Okabe and Ito's, safe for the colour-blind), marker and dashes at once. Sizes are those of printed columns; nothing in
 //! the files depends on time, machine or fonts.
 
-mod axis;
+pub(crate) mod axis;
 mod colours;
 mod draw;
 mod figure;

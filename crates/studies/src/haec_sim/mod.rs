@@ -102,9 +102,9 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
 /// Figures 2 to 4.
 fn draw(out: &Path, pictures: &[(String, Lines)], all: &[Scenario], nets: &[Net]) -> Result<(), Error> {
     fs::create_dir_all(out).map_err(|e| unwritable(out, &e))?;
-    let write = |name: &str, svg: Result<String, String>| {
+    let write = |name: &str, svg: String| {
         let path = out.join(name);
-        fs::write(&path, svg.map_err(|m| scenarios::ours(&m))?).map_err(|e| unwritable(&path, &e))
+        fs::write(&path, svg).map_err(|e| unwritable(&path, &e))
     };
     for (name, lines) in pictures {
         write(name, lines.svg())?;

@@ -9,6 +9,7 @@ use crate::{
     exit::{Exit, Outcome},
 };
 use netloom::conversion::{Conversion, convert};
+use serde_json::json;
 
 /// Runs one of the subcommands.
 ///
@@ -41,6 +42,8 @@ fn converted(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
         console.remark(&format!("note: {line}"));
     }
     let name = converted.format.name();
-    console.print(&format!("{}: {} ranks, {name}\n", args.out.display(), converted.ranks))?;
+    let object = json!({"file": args.out, "ranks": converted.ranks, "form": name, "notes": converted.notes});
+    let text = format!("{}: {} ranks, {name}\n", args.out.display(), converted.ranks);
+    console.answer(args.format, &text, &object)?;
     Ok(Exit::Done)
 }

@@ -36,6 +36,8 @@ pub struct Layout {
     pub grid: f64,
     /// Says in a sentence how dots are arranged.
     pub how: String,
+    /// Dots that stand together and what such a group is called, if there are groups.
+    pub group: Option<(usize, &'static str)>,
 }
 
 /// Topologies that are drawn in a way of their own, and the keys of their sections that it needs.
@@ -129,7 +131,7 @@ pub fn layout(graph: &Graph, fabric: &Json) -> Layout {
 }
 
 /// Groups on a circle, the routers of each on a small one.
-fn groups(count: usize, unit: usize, noun: &str) -> Layout {
+fn groups(count: usize, unit: usize, noun: &'static str) -> Layout {
     let groups = count.div_ceil(unit);
     let height = 860.0;
     let outer = height / 2.0 - MARGIN - 16.0;
@@ -141,6 +143,7 @@ fn groups(count: usize, unit: usize, noun: &str) -> Layout {
     let mut layout = Layout {
         height,
         how: format!("Each small circle is a {noun}, in the order of their numbers from the top, clockwise."),
+        group: Some((unit, noun)),
         ..Layout::default()
     };
     for n in 0..count {
@@ -153,7 +156,7 @@ fn groups(count: usize, unit: usize, noun: &str) -> Layout {
         let angle = g as f64 / groups as f64 * TAU;
         let words = if groups <= 20 { format!("{noun} {g}") } else { g.to_string() };
         // Beside the circle the middle of the words is half of them further out.
-        let far = outer + 16.0;
+        let far = outer + 22.0;
         let px = x + far * sin(angle) + width(&words, 13.0) / 2.0 * sin(angle);
         layout.labels.push(Label { x: px, y: y - far * cos(angle) + 4.0, words });
     }

@@ -30,6 +30,32 @@ pub struct Loads {
     pub joined: usize,
 }
 
+/// Where scales of colour end, as shares of bandwidth: round numbers at or above the busiest link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tops {
+    /// Of loads over the whole run.
+    pub whole: f64,
+    /// Of loads in an interval.
+    pub spans: f64,
+}
+
+impl Tops {
+    /// For pictures that are looked at side by side.
+    pub fn of<'a>(all: impl Iterator<Item = &'a Loads> + Clone) -> Self {
+        let most = |used: &[f64]| used.iter().copied().fold(0.0, f64::max);
+        let whole = all.clone().map(|loads| most(&loads.mean)).fold(0.0, f64::max);
+        let spans = all.flat_map(|loads| &loads.frames).map(|f| most(&f.used)).fold(0.0, f64::max);
+        Self { whole: round_top(whole), spans: round_top(spans) }
+    }
+}
+
+/// The least round share that is not below this; 1 for nothing at all.
+fn round_top(most: f64) -> f64 {
+    const ROUND: [f64; 11] = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75];
+    let round = ROUND.into_iter().find(|top| most <= *top);
+    round.filter(|_| most > 0.0).unwrap_or(1.0)
+}
+
 impl Loads {
     /// Reads the tables `links`, and `loads` or `series`.
     pub fn of(wires: &Wires, tables: &[Table]) -> Self {
@@ -121,4 +147,23 @@ fn join(frames: &[Frame]) -> Frame {
     let of = |place: usize| frames.iter().map(|f| f.used[place]).sum::<f64>() / count;
     let used = (0..frames[0].used.len()).map(of).collect();
     Frame { span: (frames[0].span.0, frames[frames.len() - 1].span.1), used }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_end_at_round_shares() {
+        let loads = |mean: f64, span: f64| Loads {
+            mean: vec![0.0, mean],
+            frames: vec![Frame { span: (0.0, 1.0), used: vec![span] }],
+            ..Loads::default()
+        };
+        let tops = |all: &[Loads]| Tops::of(all.iter());
+        assert_eq!(tops(&[loads(0.031, 0.4)]), Tops { whole: 0.05, spans: 0.5 });
+        assert_eq!(tops(&[loads(0.031, 0.4), loads(0.92, 0.1)]), Tops { whole: 1.0, spans: 0.5 });
+        assert_eq!(tops(&[loads(0.0, 1.2)]), Tops { whole: 1.0, spans: 1.0 });
+        assert_eq!(tops(&[]), Tops { whole: 1.0, spans: 1.0 });
+    }
 }

@@ -1,5 +1,6 @@
 //! The network: what is linked to what, where it is drawn, and what its links carried.
 
+mod board;
 mod force;
 mod graph;
 mod layers;
@@ -9,5 +10,5 @@ mod picture;
 
 pub use graph::Wires;
 pub use layout::READ;
-pub use loads::Loads;
+pub use loads::{Loads, Tops};
 pub use picture::{Picture, animated, picture, rules, scale};

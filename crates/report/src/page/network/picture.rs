@@ -1,9 +1,10 @@
 //! The picture of the network: lines to the right of their direction, coloured by load, and discs whose halves are the links of terminals.
 
 use super::{
+    board::Board,
     graph::{Graph, Wires},
     layout::{self, Label, Layout, WIDTH},
-    loads::Loads,
+    loads::{Loads, Tops},
 };
 use crate::{
     page::words::{escaped, percent, time},
@@ -33,7 +34,28 @@ const DARK: [(f64, [u8; 3]); 5] = [
     (1.0, [252, 246, 170]),
 ];
 
-/// What can be pointed at: a line or half a disc.
+/// What an item is drawn as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Line,
+    /// Half a disc.
+    Half,
+    /// A square of the board.
+    Square,
+}
+
+impl Form {
+    /// First letter of its classes of style.
+    fn letter(self) -> char {
+        match self {
+            Self::Line => 's',
+            Self::Half => 'd',
+            Self::Square => 'm',
+        }
+    }
+}
+
+/// What can be pointed at.
 struct Item {
     /// What it is.
     name: String,
@@ -41,8 +63,7 @@ struct Item {
     wires: Vec<usize>,
     /// Its shape, as the attributes `d` of a path.
     path: String,
-    /// Half a disc.
-    filled: bool,
+    form: Form,
 }
 
 /// The network of a run, drawn.
@@ -57,8 +78,10 @@ pub struct Picture<'a> {
     /// Dots without terminals.
     bare: Vec<usize>,
     layout: Layout,
+    board: Option<Board>,
     radius: f64,
     loads: &'a Loads,
+    tops: Tops,
 }
 
 /// A colour of a ramp.
@@ -79,7 +102,7 @@ pub fn rules(dark: bool) -> String {
         let wide = number(0.9 + 2.3 * step as f64 / (STEPS - 1) as f64);
         let _ = write!(
             text,
-            ".net .s{step}{{stroke:{colour};stroke-width:calc({wide}px*var(--w,1))}}.net .d{step}{{fill:{colour}}}"
+            ".net .s{step}{{stroke:{colour};stroke-width:calc({wide}px*var(--w,1))}}.net .d{step},.net .m{step}{{fill:{colour}}}"
         );
         let _ = write!(text, ".scale .s{step}{{background:{colour}}}");
         text
@@ -92,9 +115,9 @@ pub fn scale() -> String {
     format!("<span aria-hidden=\"true\">{steps}</span>")
 }
 
-/// Step of a share.
-fn step(used: f64) -> usize {
-    ((used.clamp(0.0, 1.0) * STEPS as f64) as usize).min(STEPS - 1)
+/// Step of a share on a scale that ends at `top`.
+fn step(used: f64, top: f64) -> usize {
+    (((used / top).clamp(0.0, 1.0) * STEPS as f64) as usize).min(STEPS - 1)
 }
 
 /// A share as two letters: 4,096 steps.
@@ -105,15 +128,23 @@ fn letters(used: f64, into: &mut String) {
     into.push(char::from(DIGITS[whole & 63]));
 }
 
-/// Draws a network.
-pub fn picture<'a>(wires: &Wires, loads: &'a Loads, fabric: &Json) -> Picture<'a> {
+/// Draws a network, with scales of colour that end at `tops`.
+pub fn picture<'a>(wires: &Wires, loads: &'a Loads, tops: Tops, fabric: &Json) -> Picture<'a> {
     let graph = Graph::of(wires, layout::unit(fabric));
     let layout = layout::layout(&graph, fabric);
     let radius = radius(&layout);
-    let items = items(wires, &graph, (&layout, radius), loads);
-    let svg = svg(&items, &graph, (&layout, radius), loads);
-    let data = data(&items, loads);
+    let board = Board::of(&graph, &layout);
+    let mut items = items(wires, &graph, (&layout, radius), loads);
+    items.extend(squares(wires, &graph, &layout, board.as_ref()));
+    let svg = svg(&items, &graph, (&layout, radius, board.as_ref()), (loads, tops));
+    let data = data(&items, loads, tops);
     let mut how = layout.how.clone();
+    if let Some(Board { noun, .. }) = board {
+        let _ = write!(
+            how,
+            " Below them a square for each pair of {noun}s: the busiest link from the {noun} of its row to that of its column, on the diagonal within the {noun}."
+        );
+    }
     if graph.each > 1 {
         let _ = write!(
             how,
@@ -125,7 +156,7 @@ pub fn picture<'a>(wires: &Wires, loads: &'a Loads, fabric: &Json) -> Picture<'a
         let _ = write!(how, " Each step of time is the mean of {} recorded intervals.", loads.joined);
     }
     let bare = (0..graph.nodes.len()).filter(|n| graph.nodes[*n].is_bare()).collect();
-    Picture { svg, data, how, items, bare, layout, radius, loads }
+    Picture { svg, data, how, items, bare, layout, board, radius, loads, tops }
 }
 
 /// Radius of discs: as large as distances between them allow.
@@ -158,7 +189,7 @@ fn items(wires: &Wires, graph: &Graph, (layout, radius): (&Layout, f64), loads: 
             ),
         };
         let path = line_path(layout, (line.from, line.to), radius);
-        items.push(Item { name, wires: line.wires.clone(), path, filled: false });
+        items.push(Item { name, wires: line.wires.clone(), path, form: Form::Line });
     }
     // Busy lines cover idle ones.
     items.sort_by(|a, b| busiest(a, &loads.mean).total_cmp(&busiest(b, &loads.mean)));
@@ -174,10 +205,32 @@ fn items(wires: &Wires, graph: &Graph, (layout, radius): (&Layout, f64), loads: 
         for (some, words, turn) in [(&node.inward, "from", 0), (&node.outward, "to", 1)] {
             let name =
                 format!("{}: {} {words} its terminals, of {}", node.name, many(some.len()), some.len());
-            items.push(Item { name, wires: some.clone(), path: half(turn), filled: true });
+            items.push(Item { name, wires: some.clone(), path: half(turn), form: Form::Half });
         }
     }
     items
+}
+
+/// The squares of the board.
+fn squares(wires: &Wires, graph: &Graph, layout: &Layout, board: Option<&Board>) -> Vec<Item> {
+    let (Some(board), Some((unit, noun))) = (board, layout.group) else { return Vec::new() };
+    let item = |square: super::board::Square| {
+        let (from, to, many) = (square.from, square.to, square.wires.len());
+        let class = &wires.all[square.wires[0]].class;
+        let ends = if from == to {
+            format!("within {noun} {from}")
+        } else {
+            format!("{noun} {from} \u{2192} {noun} {to}")
+        };
+        let links = if many == 1 { "one link".to_owned() } else { format!("busiest of {many} links") };
+        Item {
+            name: format!("{ends}: {links} ({class})"),
+            wires: square.wires,
+            path: square.path,
+            form: Form::Square,
+        }
+    };
+    board.squares(graph, unit).into_iter().map(item).collect()
 }
 
 /// A line to the right of its direction, from the border of a disc to that of another.
@@ -215,16 +268,19 @@ fn busiest(item: &Item, used: &[f64]) -> f64 {
     item.wires.iter().map(|&place| used[place]).fold(0.0, f64::max)
 }
 
-fn svg(items: &[Item], graph: &Graph, (layout, radius): (&Layout, f64), loads: &Loads) -> String {
-    let (w, h) = (number(WIDTH), number(layout.height));
-    // Many lines are thin ones.
-    let thin = number((300.0 / graph.lines.len().max(1) as f64).sqrt().clamp(0.2, 1.0));
+fn svg(
+    items: &[Item],
+    graph: &Graph,
+    (layout, radius, board): (&Layout, f64, Option<&Board>),
+    (loads, tops): (&Loads, Tops),
+) -> String {
+    let (w, h) = (number(WIDTH), number(layout.height + board.map_or(0.0, Board::height)));
+    let (thin, clear) = strokes(graph.lines.len());
     let mut text = format!(
-        "<svg class=\"net\" style=\"--w:{thin}\" viewBox=\"0 0 {w} {h}\" aria-hidden=\"true\" focusable=\"false\">\n"
+        "<svg class=\"net\" style=\"--w:{thin};--o:{clear}\" viewBox=\"0 0 {w} {h}\" aria-hidden=\"true\" focusable=\"false\">\n"
     );
     for item in items {
-        let letter = if item.filled { 'd' } else { 's' };
-        let step = step(busiest(item, &loads.mean));
+        let (letter, step) = (item.form.letter(), step(busiest(item, &loads.mean), tops.whole));
         let _ = writeln!(text, "<path class=\"{letter}{step}\" d=\"{}\"/>", item.path);
     }
     let around = number(radius);
@@ -233,7 +289,14 @@ fn svg(items: &[Item], graph: &Graph, (layout, radius): (&Layout, f64), loads: &
         let _ =
             writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{around}\" data-t=\"{name}: no terminals\"/>");
     }
-    text + &words(graph, layout, radius) + "</svg>\n"
+    let board = board.map_or_else(String::new, |board| board.words(&|anchor| format!(" class=\"{anchor}\"")));
+    text + &words(graph, layout, radius) + &board + "</svg>\n"
+}
+
+/// Many lines are thin, and let through what is behind them: factor on their width, and opacity.
+fn strokes(lines: usize) -> (String, String) {
+    let of = |full: f64, least: f64| number((full / lines.max(1) as f64).sqrt().clamp(least, 1.0));
+    (of(180.0, 0.3), of(400.0, 0.35))
 }
 
 /// What is written over lines and discs.
@@ -260,7 +323,7 @@ fn words(graph: &Graph, layout: &Layout, radius: f64) -> String {
 }
 
 /// Loads of all items, whole run first, then frame by frame; two letters each.
-fn data(items: &[Item], loads: &Loads) -> Json {
+fn data(items: &[Item], loads: &Loads, tops: Tops) -> Json {
     let encode = |used: &[f64]| {
         items.iter().fold(String::new(), |mut text, item| {
             letters(busiest(item, used), &mut text);
@@ -274,17 +337,22 @@ fn data(items: &[Item], loads: &Loads) -> Json {
         frames.push(encode(&frame.used));
     }
     let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
-    json!({"spans": spans, "frames": frames, "names": names, "steps": STEPS})
+    json!({"spans": spans, "frames": frames, "names": names, "steps": STEPS, "tops": [tops.whole, tops.spans]})
 }
 
 /// The picture as a file of its own: on white, and moving if loads were recorded over time.
 pub fn animated(picture: &Picture<'_>, title: &str) -> String {
-    let Picture { items, bare, layout, radius, loads, .. } = picture;
+    let Picture { items, bare, layout, board, radius, loads, tops, .. } = picture;
     let frames = &loads.frames;
-    let (w, h) = (number(WIDTH), number(layout.height + 40.0));
+    // One scale for what moves and for what is seen before it does.
+    let top = if frames.is_empty() { tops.whole } else { tops.spans };
+    let high = layout.height + board.as_ref().map_or(0.0, Board::height);
+    let (w, h) = (number(WIDTH), number(high + 40.0));
+    let lines = items.iter().filter(|item| item.form == Form::Line).count();
+    let (thin, clear) = strokes(lines);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" font-family=\"Helvetica, Arial, sans-serif\">\n\
-         <title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n",
+         <title>{}</title>\n<style>.line{{fill:none;stroke-width:calc(2px*{thin});stroke-opacity:{clear}}}</style>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n",
         escaped(title)
     );
     let seconds = number(frames.len() as f64 * 0.2);
@@ -297,9 +365,11 @@ pub fn animated(picture: &Picture<'_>, title: &str) -> String {
         );
     }
     for item in items {
-        let of = |used: &[f64]| colour(&LIGHT, step(busiest(item, used)));
-        let what = if item.filled { "fill" } else { "stroke" };
-        let base = if item.filled { "" } else { " fill=\"none\" stroke-width=\"1.6\"" };
+        let of = |used: &[f64]| colour(&LIGHT, step(busiest(item, used), top));
+        let (what, base) = match item.form {
+            Form::Line => ("stroke", " class=\"line\""),
+            Form::Half | Form::Square => ("fill", ""),
+        };
         let _ = write!(text, "<path d=\"{}\" {what}=\"{}\"{base}>", item.path, of(&loads.mean));
         let _ =
             write!(text, "<title>{}: {}</title>", escaped(&item.name), percent(busiest(item, &loads.mean)));
@@ -321,12 +391,15 @@ pub fn animated(picture: &Picture<'_>, title: &str) -> String {
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"#ffffff\" stroke=\"#59626b\"/>"
         );
     }
-    text += &legend(layout.height + 20.0);
+    if let Some(board) = board {
+        text += &board.words(&|anchor| format!(" font-size=\"12\" text-anchor=\"{anchor}\""));
+    }
+    text += &legend(high + 20.0, top);
     text + "</svg>\n"
 }
 
 /// The ramp of colours with its ends.
-fn legend(y: f64) -> String {
+fn legend(y: f64, top: f64) -> String {
     let mut text = String::new();
     for step in 0..STEPS {
         let x = number(WIDTH / 2.0 - 120.0 + 15.0 * step as f64);
@@ -337,7 +410,8 @@ fn legend(y: f64) -> String {
             colour(&LIGHT, step)
         );
     }
-    for (x, anchor, words) in [(-126.0, "end", "share of bandwidth: 0 %"), (126.0, "start", "100 %")] {
+    let top = percent(top);
+    for (x, anchor, words) in [(-126.0, "end", "share of bandwidth: 0 %"), (126.0, "start", &top)] {
         let x = number(WIDTH / 2.0 + x);
         let _ = writeln!(
             text,
@@ -415,11 +489,14 @@ mod tests {
         let loads = Loads::of(&wires, &tables);
         assert_eq!((wires.routers, wires.terminals, loads.joined), (264, 1056, 2));
         let dragonfly = json!({"topology": "dragonfly", "routers_per_group": 8});
-        let picture = picture(&wires, &loads, &dragonfly);
+        let picture = picture(&wires, &loads, Tops::of(std::iter::once(&loads)), &dragonfly);
         let bytes = picture.svg.len() + picture.data.to_string().len();
         // The page is below 5 MB; charts and tables have bounds of their own, together far below one.
         assert!(bytes < 3_000_000, "{bytes} bytes");
         assert!(picture.how.contains("mean of 2 recorded intervals"), "{}", picture.how);
+        // Too many lines to tell one from another: 33 groups are a board as well, each with a link to each other and its own.
+        assert_eq!(picture.svg.matches("<path class=\"m").count(), 33 * 33);
+        assert!(picture.data.to_string().contains("group 0 \u{2192} group 32: one link"));
         assert!(animated(&picture, "large").contains("<animate "));
     }
 
@@ -428,6 +505,7 @@ mod tests {
         let mut text = String::new();
         [0.0, 1.0, 2.0].into_iter().for_each(|used| letters(used, &mut text));
         assert_eq!(text, "AA////");
-        assert_eq!([step(0.0), step(0.5), step(1.0)], [0, 8, 15]);
+        assert_eq!([step(0.0, 1.0), step(0.5, 1.0), step(1.0, 1.0)], [0, 8, 15]);
+        assert_eq!([step(0.03, 0.05), step(0.2, 0.05)], [9, 15]);
     }
 }
