@@ -183,7 +183,7 @@ fn random_flows_end_when_simgrid_says() {
             for ((flow, ours), theirs) in scenario.flows.iter().zip(ours).zip(theirs) {
                 let off = (ours - theirs).abs() / theirs;
                 assert!(
-                    off <= bound,
+                    off <= BOUND,
                     "seed {seed}, {name}, {flow:?}: {ours} beside {theirs}, {off:e}\n{xml}\n{flows}"
                 );
             }
