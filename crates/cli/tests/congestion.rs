@@ -82,10 +82,14 @@ fn options_do_what_they_say() {
     let mapped = out(&["congestion", TREE, "--mapping", &path("map"), "--print-hosts"]);
     assert!(mapped.contains("rank 0: H00003\nrank 1: H00000"), "{mapped}");
     for file in ["map.svg", "map.dot"] {
-        out(&["congestion", TREE, "--map", &path(file)]);
-        let text = fs::read_to_string(path(file)).expect("the map");
-        assert!(text.contains("#ff0000") && text.contains("#00dc00"), "{file} has red and green");
+        for (colours, ends) in [("safe", ["#d6dbe0", "#3a075c"]), ("green-to-red", ["#00dc00", "#ff0000"])] {
+            out(&["congestion", TREE, "--map", &path(file), "--map-colours", colours, "--force"]);
+            let text = fs::read_to_string(path(file)).expect("the map");
+            assert!(ends.iter().all(|end| text.contains(end)), "{file} has both ends of {colours}");
+        }
     }
+    out(&["congestion", TREE, "--map", &path("map.pdf")]);
+    assert!(fs::read(path("map.pdf")).expect("the map").starts_with(b"%PDF"));
     let again = netloom(&["congestion", TREE, "--map", &path("map.dot")]);
     assert_eq!(again.status, 7);
     // The map is a network file again.

@@ -15,6 +15,7 @@ mod choice;
 pub mod cluster;
 pub mod compare;
 pub mod compare_models;
+pub mod congestion_map;
 pub mod conversion;
 pub mod counting;
 pub mod deadlocks;

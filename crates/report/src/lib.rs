@@ -3,6 +3,7 @@
 pub mod bars;
 pub mod dots;
 pub mod lines;
+pub mod map;
 pub mod page;
 pub mod plot;
 pub mod sizes;

@@ -193,6 +193,15 @@ pub enum MultipathArg {
     Random,
 }
 
+/// Colours of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MapColours {
+    /// Grey to dark violet, for all eyes and for prints
+    Safe,
+    /// Green to red, as ORCS draws it
+    GreenToRed,
+}
+
 /// Arguments of `congestion`.
 #[derive(Debug, Args)]
 pub struct CongestionArgs {
@@ -251,9 +260,12 @@ pub struct CongestionArgs {
     /// Sum links as ORCS 2.0 does: the partial counts after every message (its quirk; not the paper's definition)
     #[arg(long)]
     pub partial_counts: bool,
-    /// Draw the links by their congestion into this file (.dot or .svg)
+    /// Draw the links by their congestion into this file (.svg, .pdf or .dot)
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
+    /// Colours of the map, from unused to most used
+    #[arg(long, value_enum, default_value_t = MapColours::Safe, requires = "map")]
+    pub map_colours: MapColours,
     /// Replace the file if it exists
     #[arg(long, requires = "map")]
     pub force: bool,

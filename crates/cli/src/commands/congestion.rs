@@ -3,25 +3,26 @@
 use super::{forms::put, network};
 use crate::{
     args::Format,
-    args::cluster::{CongestionArgs, Metric, MultipathArg, SubsetArg},
+    args::cluster::{CongestionArgs, MapColours, Metric, MultipathArg, SubsetArg},
     console::Console,
     exit::{Exit, Outcome},
     terminal::bar,
 };
 use congestion::{
-    Outcome as Counted, Plan, PlanRank, Want, draw, mapping,
+    Plan, PlanRank, Want, mapping,
     routes::Multipath,
     setup::{block, fingerprint, threads},
 };
 use fabric::{subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
-    cluster::{self, Network, engine},
+    cluster::{self, engine},
+    congestion_map::{Palette, congestion_map},
     counting::{Asked, count, pattern},
 };
 use results::summary::Congestion;
 use serde_json::json;
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
 /// Counts how many messages of a pattern share a link, and prints the metric that was asked for.
 ///
@@ -67,7 +68,13 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     bar.finish_and_clear();
     let outcome = outcome?;
     if let Some(path) = &args.map {
-        let bytes = map(&network, &outcome, path)?;
+        let (pattern, ranks, runs) = (&outcome.pattern, outcome.ranks, outcome.runs);
+        let title = format!("{pattern}, {ranks} ranks, {runs} mappings: sum of congestion");
+        let palette = match args.map_colours {
+            MapColours::Safe => Palette::Safe,
+            MapColours::GreenToRed => Palette::GreenToRed,
+        };
+        let bytes = congestion_map(&network.subnet, &outcome.totals.edges, (title, palette), path)?;
         put(Some(path), &bytes, args.force, console)?;
     }
     let names = network.subnet.unique_names();
@@ -145,21 +152,6 @@ fn show(subnet: &Subnet, plan: &Plan, args: &CongestionArgs, console: &mut Conso
         return Ok(());
     }
     console.print(&text)
-}
-
-fn map(network: &Network, outcome: &Counted, path: &Path) -> Result<Vec<u8>, Error> {
-    let sums = &outcome.totals.edges;
-    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")) {
-        let title = format!(
-            "{}, {} ranks, {} mappings: sum of congestion",
-            outcome.pattern, outcome.ranks, outcome.runs
-        );
-        return Ok(draw::svg(&network.subnet, sums, &title).into_bytes());
-    }
-    let mut bytes = Vec::new();
-    draw::dot(&network.subnet, sums, &mut bytes)
-        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot draw the network: {e}")))?;
-    Ok(bytes)
 }
 
 fn text(c: &Congestion, metric: Metric) -> String {

@@ -4,7 +4,7 @@
 //! the files depends on time, machine or fonts.
 
 pub(crate) mod axis;
-mod colours;
+pub(crate) mod colours;
 mod draw;
 mod figure;
 pub(crate) mod scene;

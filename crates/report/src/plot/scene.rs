@@ -40,6 +40,8 @@ pub(crate) enum Shape {
     Area(Vec<Place>, Option<Colour>, Option<Stroke>),
     /// Words on a base line.
     Text(Text),
+    /// A shape that says its name where it is pointed at; on paper it has none.
+    Named(String, Box<Shape>),
     /// What follows is seen only within this rectangle (left, top, width, height), or everywhere again.
     Clip(Option<[f64; 4]>),
 }
@@ -144,20 +146,6 @@ impl Scene {
         let prefix = if let Paint::Page(name) = paint { name } else { "" };
         for shape in &self.shapes {
             match shape {
-                Shape::Line(places, stroke) => {
-                    let _ = writeln!(
-                        text,
-                        "<path d=\"{}\" fill=\"none\"{}/>",
-                        path(places),
-                        stroked(stroke, paint)
-                    );
-                }
-                Shape::Area(places, fill, stroke) => {
-                    let fill = fill.map_or_else(|| "none".to_owned(), |fill| paint.of(fill));
-                    let border = stroke.as_ref().map_or_else(String::new, |s| stroked(s, paint));
-                    let _ = writeln!(text, "<path d=\"{}Z\" fill=\"{fill}\"{border}/>", path(places));
-                }
-                Shape::Text(words) => text += &svg_text(words, paint),
                 Shape::Clip(clip) => {
                     text += if std::mem::take(&mut open) { "</g>\n" } else { "" };
                     if let Some([x, y, w, h]) = clip.map(|c| c.map(number)) {
@@ -170,6 +158,7 @@ impl Scene {
                         );
                     }
                 }
+                other => text += &svg_shape(other, paint),
             }
         }
         text + if open { "</g>\n" } else { "" }
@@ -183,13 +172,6 @@ impl Scene {
         let mut open = false;
         for shape in &self.shapes {
             match shape {
-                Shape::Line(places, stroke) => {
-                    pdf_stroke(&mut content, stroke);
-                    pdf_path(&mut content, places);
-                    content.stroke();
-                }
-                Shape::Area(places, fill, stroke) => pdf_area(&mut content, places, *fill, stroke.as_ref()),
-                Shape::Text(words) => pdf_text(&mut content, words),
                 Shape::Clip(clip) => {
                     if std::mem::take(&mut open) {
                         content.restore_state();
@@ -199,6 +181,7 @@ impl Scene {
                         content.save_state().rect(x, y, w, h).clip_nonzero().end_path();
                     }
                 }
+                other => pdf_shape(&mut content, other),
             }
         }
         if open {
@@ -218,6 +201,39 @@ impl Scene {
         pdf.type1_font(font).base_font(Name(b"Helvetica")).encoding_predefined(Name(b"WinAnsiEncoding"));
         pdf.stream(stream, &content.finish());
         pdf.finish()
+    }
+}
+
+/// One shape; a clip is no shape of its own.
+fn svg_shape(shape: &Shape, paint: Paint<'_>) -> String {
+    match shape {
+        Shape::Line(places, stroke) => {
+            format!("<path d=\"{}\" fill=\"none\"{}/>\n", path(places), stroked(stroke, paint))
+        }
+        Shape::Area(places, fill, stroke) => {
+            let fill = fill.map_or_else(|| "none".to_owned(), |fill| paint.of(fill));
+            let border = stroke.as_ref().map_or_else(String::new, |s| stroked(s, paint));
+            format!("<path d=\"{}Z\" fill=\"{fill}\"{border}/>\n", path(places))
+        }
+        Shape::Text(words) => svg_text(words, paint),
+        Shape::Named(name, shape) => {
+            format!("<g><title>{}</title>{}</g>\n", escaped(name), svg_shape(shape, paint).trim_end())
+        }
+        Shape::Clip(_) => String::new(),
+    }
+}
+
+fn pdf_shape(content: &mut Content, shape: &Shape) {
+    match shape {
+        Shape::Line(places, stroke) => {
+            pdf_stroke(content, stroke);
+            pdf_path(content, places);
+            content.stroke();
+        }
+        Shape::Area(places, fill, stroke) => pdf_area(content, places, *fill, stroke.as_ref()),
+        Shape::Text(words) => pdf_text(content, words),
+        Shape::Named(_, shape) => pdf_shape(content, shape),
+        Shape::Clip(_) => {}
     }
 }
 
