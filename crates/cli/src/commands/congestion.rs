@@ -16,7 +16,7 @@ use congestion::{
 use fabric::{subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
-    cluster::{self, engine},
+    cluster::{self, Network, engine},
     congestion_map::{Palette, congestion_map},
     counting::{Asked, count, pattern},
 };
