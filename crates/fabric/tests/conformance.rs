@@ -326,7 +326,9 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "shortest-path"
         | "table"
         | "source-routes"
-        | "minimal-adaptive" => Length::Shortest,
+        | "minimal-adaptive"
+        | "o1turn"
+        | "romm" => Length::Shortest,
         _ if fabric.topology() == "single-switch" => Length::Shortest,
         "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
         // A path through two-dimensional groups may have two links in each of two groups.

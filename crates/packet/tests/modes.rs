@@ -28,8 +28,8 @@ fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
     setup
 }
 
-/// Each of them is code of its own, and time of every build: fifteen networks in all, four of them driven from outside. Who adds an architecture
-/// adds four, or three of one that nobody runs for its speed; a mode more would be three more.
+/// Each of them is code of its own, and time of every build, and each architecture has one more that is driven from outside. Who adds an architecture
+/// adds four networks, or three of one that nobody runs for its speed; a mode more would be one for each architecture.
 #[test]
 fn instances_are_listed() {
     let runs = ROUTERS.iter().flat_map(|r| [r.plain, r.full, r.undo].map(|c| (r.about.name, c.mode)));
