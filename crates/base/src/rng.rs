@@ -33,6 +33,8 @@ pub enum Purpose {
     Mix = 12,
     /// Latency of hosts.
     Jitter = 13,
+    /// Packets that routers mark by chance.
+    Mark = 14,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

@@ -101,6 +101,7 @@ fn list_names_everything_once() {
             "arbiters",
             "predictors",
             "directors",
+            "congestion-controls",
             "engines",
             "collectives",
             "libraries",

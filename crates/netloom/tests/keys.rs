@@ -63,6 +63,8 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("lossy-links.toml", "resilience.bit_errors", "no bit fails in a short run"),
     ("lossy-links.toml", "resilience.ack_delay", "no acknowledgement waits that long in a short run"),
     ("lossy-links.toml", "resilience.messages", "a bound that the run does not reach"),
+    ("congestion-control.toml", "congestion_control.packet_size", "all packets are larger"),
+    ("congestion-control.toml", "congestion_control.messages", "every terminal sends to one other"),
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
 ];
 
@@ -196,6 +198,8 @@ fn short(file: &str, text: &str) -> Option<Vec<String>> {
             ("hybrid.switch", "[\"20 us\", \"40 us\"]"),
             ("hybrid.window", "10 us"),
         ]),
+        // Rates move when notifications are there, and timers end.
+        "congestion-control.toml" => set(&[("experiment.duration", "300 us"), ("experiment.warmup", "0 s")]),
         "zero-load.toml" => set(&[("experiment.duration", "100 us")]),
         _ if text.contains("[[sweep") || text.contains("[sweep") => None,
         // What a change keeps from its end is cut soon.

@@ -2,6 +2,10 @@
 
 use crate::{
     config::PacketConfig,
+    congestion_control::{
+        self, CongestionControl,
+        scheme::{Context, SchemeEntry},
+    },
     hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
     memory,
@@ -55,6 +59,10 @@ pub const HYBRID: ModelEntry = ModelEntry {
             transport::ABOUT.name,
             Refusal { why: "predictors know only what arrived", help: "use model \"packet\"" },
         ),
+        (
+            congestion_control::config::ABOUT.name,
+            Refusal { why: "what bypasses the network meets no mark", help: "use model \"packet\"" },
+        ),
     ],
     about: section::HYBRID,
     ..PACKET
@@ -62,12 +70,13 @@ pub const HYBRID: ModelEntry = ModelEntry {
 
 /// Sections of the two; `packet` leaves `[hybrid]` alone.
 const SECTIONS: &[&SectionEntry] =
-    &[&sections::HYBRID, &sections::RESILIENCE, &sections::ROUTER, &energy::SECTION];
+    &[&sections::HYBRID, &sections::RESILIENCE, &sections::CONTROL, &sections::ROUTER, &energy::SECTION];
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     let packet = config(&parts, diagnostics);
     let hybrid = hybrid(&parts, diagnostics);
     let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
+    let control = packet.as_ref().and_then(|_| control(&parts, diagnostics));
     let energy = parts.energy(diagnostics);
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
     if let Some(packet) = &packet {
@@ -94,6 +103,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         check: parts.check,
         measure: parts.measure,
         resilience,
+        control,
         energy,
         hybrid,
     }))
@@ -145,6 +155,23 @@ fn resilience(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagno
     let classes = parts.fabric.as_ref()?.classes();
     Resilience::from_values(&section.values, classes, packet.packet)
         .map_err(|problems| section.report(problems, diagnostics))
+        .ok()
+}
+
+/// Which packets are marked, and what sources do about it.
+fn control(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<CongestionControl> {
+    let written = parts.written.own(congestion_control::config::ABOUT.name).filter(|s| s.section.complete)?;
+    if parts.written.own(transport::ABOUT.name).is_some() {
+        let message = "links that lose packets and congestion control do not go together: both queue messages in the terminals, each in its own order";
+        let help = "remove [congestion_control] or [resilience]";
+        diagnostics.push(Diagnostic::new(written.section.home, message).help(help));
+    }
+    let scheme = written.choice::<SchemeEntry>(sections::SCHEME_KEY)?;
+    let links = parts.links.first()?.as_ref()?;
+    let rate = links.bandwidth.bytes_per_s().round() as u64;
+    let context = Context { rate };
+    CongestionControl::from_values(scheme, &written.section.values, context)
+        .map_err(|problems| written.section.report(problems, diagnostics))
         .ok()
 }
 

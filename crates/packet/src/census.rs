@@ -135,7 +135,10 @@ impl Census {
                     self.add(&row, 1, u32::from(t.index));
                 }
                 Due::Message(Wire::Predicted(p)) => self.find_whole(p.id, p.packets),
-                Due::Wake(_) | Due::Message(Wire::Credit { .. } | Wire::Ahead { .. } | Wire::Ack { .. }) => {}
+                Due::Wake(_)
+                | Due::Message(
+                    Wire::Credit { .. } | Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Notice { .. },
+                ) => {}
             }
         }
     }

@@ -76,7 +76,10 @@ impl Books {
             match due {
                 Due::Message(Wire::Chunk(t)) => add(t.link, t.vc),
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
-                Due::Wake(_) | Due::Message(Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
+                Due::Wake(_)
+                | Due::Message(
+                    Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Notice { .. } | Wire::Predicted(_),
+                ) => {}
             }
         }
         for (u, line) in cx.local.lines.iter() {

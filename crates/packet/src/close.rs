@@ -6,6 +6,7 @@
 use crate::{
     census::Census,
     check::Books,
+    congestion_control::closing::Closing,
     ended::{Carried, Ended, Rested},
     finish,
     hybrid::conductor::{Conductor, Counts, ZombieCounts},
@@ -68,6 +69,7 @@ pub struct Part {
     discarded: u64,
     sent: BTreeMap<LinkId, Carried>,
     rests: BTreeMap<LinkId, Rested>,
+    control: Option<Closing>,
     books: Option<Books>,
     census: Option<Census>,
     waits: Option<Waits>,
@@ -95,6 +97,7 @@ impl Part {
             discarded: phase.discarded,
             sent: finish::sent_by_link(&[network]),
             rests: finish::rests_by_link(&[network]),
+            control: Closing::of(network, &pending),
             books: asked.books.then(|| Books::of(network, &pending)),
             census: asked.books.then(|| Census::of(network, &pending)),
             waits: asked.waits.then(|| Waits::of(network)),
@@ -118,6 +121,9 @@ impl Part {
         self.sent.extend(other.sent);
         self.rests.extend(other.rests);
         if let (Some(mine), Some(theirs)) = (&mut self.books, other.books) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.control, other.control) {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.census, other.census) {
@@ -146,6 +152,7 @@ impl Part {
         let dry = (stop == Stop::Dry && !self.suspended) || director.sampler.stuck;
         if let Some(books) = &self.books {
             books.balance(now)?;
+            self.control.as_ref().map_or(Ok(()), |control| control.balance(now))?;
         }
         self.zombies.sort_unstable();
         self.zombies.dedup();
@@ -168,6 +175,7 @@ impl Part {
             last: self.last,
             sent: self.sent,
             rests: self.rests,
+            control: self.control,
             census: self.census,
             samples: sampler.samples,
             loads: sampler.loads,

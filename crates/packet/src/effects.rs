@@ -2,7 +2,7 @@
 
 use super::{
     hybrid::predicted::Predicted,
-    rows::Packet,
+    rows::{Packet, Signs},
     transport::word::{How, Sort},
 };
 use crate::identity::PacketId;
@@ -90,6 +90,19 @@ pub enum Record {
         ack: bool,
         /// What became of it instead.
         how: How,
+    },
+    /// A source was notified that packets to a destination met congestion.
+    Notified {
+        /// Virtual time at which it happens.
+        time: Ps,
+        /// Terminal that is notified.
+        source: TerminalId,
+        /// Terminal that the packets were for.
+        destination: TerminalId,
+        /// Rate of the flow from then on, in millionths of the terminal's link.
+        rate: u32,
+        /// What the scheme counts besides, see [`Gauge::level`](crate::congestion_control::scheme::Gauge::level).
+        level: u32,
     },
     /// Packets of a message were handed over past the network as one.
     Bypassed {
@@ -261,13 +274,16 @@ pub fn record_delivered(p: &Packet, terminal: TerminalId, time: Ps, fx: &mut imp
 }
 
 impl Travel {
-    /// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
-    pub const TAMPERED: u16 = 1 << 15;
-
-    /// Chunks of its packet.
+    /// Chunks of its packet: 2,048 at most, so that two bits above are free for [`Travel::signs`].
     #[must_use]
     pub fn packet_chunks(&self) -> u16 {
-        self.chunks & !Self::TAMPERED
+        self.chunks & 0x3fff
+    }
+
+    /// What routers and links left on its packet.
+    #[must_use]
+    pub fn signs(&self) -> Signs {
+        Signs::of_travelling(self.chunks)
     }
 }
 
@@ -302,6 +318,13 @@ pub enum Wire {
     },
     /// A packet, or message, that bypassed the network arrives.
     Predicted(Predicted),
+    /// A destination saw a mark on a packet.
+    Notice {
+        /// Terminal that sent the packet.
+        source: TerminalId,
+        /// Terminal that it arrived at.
+        destination: TerminalId,
+    },
     /// A credit for a link of the receiver.
     Credit {
         /// Directed link of the receiver on which a buffer is free again.

@@ -1,6 +1,9 @@
 //! What a run leaves before it is summed up.
 
-use crate::{census::Census, loads::Loads, measured::Measured, net::Channel, rows::Rest, sample::Sample};
+use crate::{
+    census::Census, congestion_control::closing::Closing, loads::Loads, measured::Measured, net::Channel,
+    rows::Rest, sample::Sample,
+};
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
@@ -18,6 +21,8 @@ pub struct Ended {
     pub sent: BTreeMap<LinkId, Carried>,
     /// How each link slept, if links sleep.
     pub rests: BTreeMap<LinkId, Rested>,
+    /// What was marked, if anything may be.
+    pub control: Option<Closing>,
     /// Where each packet is, if that is checked.
     pub census: Option<Census>,
     /// Samples at ticks.

@@ -55,11 +55,13 @@ pub enum Name {
     Publication = 13,
     /// What goes ahead of a message: source terminal, count of its posts.
     Envelope = 14,
+    /// A source hears of congestion: terminal that saw it, count of its notifications.
+    Notice = 15,
 }
 
 impl Name {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Arrival,
         Self::Bypass,
         Self::Prediction,
@@ -74,6 +76,7 @@ impl Name {
         Self::Rank,
         Self::Publication,
         Self::Envelope,
+        Self::Notice,
     ];
 
     /// The name of something of this kind, for the order of ties: different for every kind, place and number.
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn names_are_those_of_old() {
         let values = Name::ALL.map(|k| k as u64);
-        assert_eq!(values, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+        assert_eq!(values, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(Name::Credit.of(3, 9), 5 << 61 | 3 << 32 | 9);
         assert_eq!(Name::Timer.of(3, 9), 2 << 61 | (1 << 28 | 3) << 32 | 9);
         assert_eq!(Name::Routers.only(), 4 << 61 | ((1 << 29) - 1) << 32);

@@ -1,6 +1,7 @@
 //! From measurements to the summary.
 
 use super::{
+    congestion_control::{marks::Counts as MarkCounts, report},
     effects::Wire,
     ended::{Carried, Ended, Rested, utilisation},
     hybrid::predicted::Predicted,
@@ -83,6 +84,7 @@ pub fn state_hash<R: Router>(
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
         d.state.transport.hash(&d.cx.local.terminals, &mut sum);
+        d.state.control.hash(&d.cx.local.terminals, &mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
         }
@@ -100,6 +102,9 @@ pub fn state_hash<R: Router>(
                 Due::Message(Wire::Ack { from, to, number, word, stamp }) => {
                     let who = u64::from(*from) << 32 | u64::from(*to);
                     sum.add(15 << 32 | u64::from(*number), key.time, who, stamp ^ u64::from(*word));
+                }
+                Due::Message(Wire::Notice { source, destination }) => {
+                    sum.add(37 << 32 | u64::from(*source), key.time, u64::from(*destination), 0);
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 // It goes ahead at once within a partition and as a message to another one: where it is says nothing.
@@ -131,6 +136,9 @@ fn hash_ports<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
             sum.add(7 << 32 | link, release_of(code), channel_of(code).into(), 0);
         }
         R::hash(state, cx, u, sum);
+        if let Some(&MarkCounts { passed, marked }) = state.marks.counts.rows().get(u.index()) {
+            sum.add(38 << 32 | link, u64::from(passed), u64::from(marked), 0);
+        }
     }
 }
 
@@ -201,6 +209,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.buffers = buffers(net, &ended);
     summary.hybrid = ended.hybrid.as_ref().map(|h| h.0.clone());
     summary.resilience = resilience(net, &ended, simulated);
+    let span = simulated.checked_sub(setup.warmup);
+    summary.congestion_control = net.control.as_ref().map(|c| report::block(c, &setup.jobs, &ended, span));
     let energy = setup.energy.as_ref().map(|e| {
         let delivered = (o.messages, o.bytes_total);
         let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));

@@ -5,6 +5,7 @@ pub mod census;
 pub mod check;
 pub mod close;
 pub mod config;
+pub mod congestion_control;
 pub mod counters;
 pub mod effects;
 pub mod ended;

@@ -243,6 +243,9 @@ impl Local {
         if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {
             (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, delay));
         }
+        if let Some(control) = &net.control {
+            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, control.delay));
+        }
         if net.message_time > 0 {
             (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, net.message_time));
         }

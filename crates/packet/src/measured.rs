@@ -1,6 +1,6 @@
 //! What is measured, added up: plain data, which partitions' observers keep and the end of a run merges.
 
-use super::{ledger::Ledger, transport::How};
+use super::{congestion_control::by_job::JobSums, ledger::Ledger, transport::How};
 use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
@@ -185,6 +185,8 @@ pub struct Measured {
     pub heard: Heard,
     /// What became of a transport's packets.
     pub tallies: Tallies,
+    /// What jobs got, with congestion control; empty without.
+    pub controlled: Vec<JobSums>,
     /// Checkers, if switched on.
     pub ledger: Option<Ledger>,
 }
@@ -215,6 +217,7 @@ impl Measured {
             tally: Tally::new(programs),
             heard: Heard::default(),
             tallies: Tallies::default(),
+            controlled: Vec::new(),
             ledger,
         }
     }
@@ -257,6 +260,7 @@ impl Measured {
         self.tally.merge(other.tally);
         self.heard.merge(&other.heard);
         self.tallies.merge(&other.tallies);
+        self.controlled.iter_mut().zip(&other.controlled).for_each(|(a, b)| a.merge(b));
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
             a.merge(b);
         }

@@ -1,6 +1,10 @@
 //! Predicts the memory of a run before it starts.
 
 use crate::{
+    congestion_control::{
+        marks::Counts,
+        sources::{Flow, Parcel, Source},
+    },
     loads::MOST_NUMBERS,
     router,
     rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
@@ -61,8 +65,17 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
+    parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(terminals, lines, c.messages))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Bytes of congestion control: all messages that terminals may have taken over, each of a flow of its own, and counts of outputs.
+fn flows(terminals: u64, lines: u64, messages: u32) -> u64 {
+    /// A message, its flow, and the flow's entry in the map; as much again for flows that were notified and have nothing to send.
+    const FLOW: u64 = size_of::<Parcel>() as u64 + 2 * (size_of::<Flow>() as u64 + 24);
+    let each = size_of::<Source>() as u64 + u64::from(messages) * FLOW;
+    terminals.saturating_mul(each).saturating_add(lines * size_of::<Counts>() as u64)
 }
 
 /// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.

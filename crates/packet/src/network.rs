@@ -2,6 +2,7 @@
 
 use super::{
     config::{PacketConfig, RoutePer},
+    congestion_control::CongestionControl,
     losses::Losses,
     places::LocalPort,
     rails::Rails,
@@ -169,6 +170,10 @@ pub struct Network {
     pub sleep_after: Ps,
     /// Which packets they lose; there if `resilience` is.
     pub losses: Option<Losses>,
+    /// Which packets are marked, and what sources do about it.
+    pub control: Option<CongestionControl>,
+    /// Stream of chances of marks; each packet has its own.
+    pub mark_stream: Stream,
     /// Clock of ranks and envelopes.
     pub lane: Lane,
 }
@@ -198,19 +203,25 @@ pub struct Hybrid {
 /// Batches of a window that predictors learn from.
 const BATCHES: u64 = 16;
 
-/// Some workload answers deliveries, or someone outside does.
-fn reacts(setup: &Setup) -> bool {
+/// Some workload answers deliveries, or someone outside does: packets of other sizes than those of the jobs' messages may come.
+fn answers(setup: &Setup) -> bool {
     let answers =
         |j: &JobSetup| j.work.program().is_some() || j.work.traffic().is_some_and(|t| t.closed_loop());
     // Without jobs messages come from outside, and their deliveries are waited for.
     setup.jobs.is_empty() || setup.resilience.is_some() || setup.jobs.iter().any(answers)
 }
 
+/// Somebody looks at deliveries when they are: who answers, or notifies sources of marks.
+fn reacts(setup: &Setup) -> bool {
+    answers(setup) || setup.control.is_some()
+}
+
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
 /// delivered, predictors, losses and their transport, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
-    !reacts(setup) && setup.hybrid.is_none() && setup.resilience.is_none() && setup.change.is_none()
+    // Whoever has a transport or congestion control reacts.
+    !reacts(setup) && setup.hybrid.is_none() && setup.change.is_none()
 }
 
 impl Network {
@@ -227,7 +238,7 @@ impl Network {
         let PacketConfig { eager, control, overhead, .. } = config;
         let rules = Rules { eager, control, overhead, calc: Begun::Executable };
         let reacts = reacts(setup);
-        let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
+        let shortest = if answers(setup) { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =
             setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
@@ -300,6 +311,8 @@ impl Network {
             hybrid,
             losses: setup.resilience.as_ref().map(|r| Losses::new(&r.chances, setup.seed)),
             resilience: setup.resilience.clone(),
+            control: setup.control.clone(),
+            mark_stream: Stream::new(setup.seed, Purpose::Mark, 0),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     config::RoutePer,
+    congestion_control::by_job::JobSums,
     effects::Record,
     hybrid::predicted::Predicted,
     ledger::Ledger,
@@ -87,7 +88,10 @@ impl Observer {
             half: half_of(warmup, end),
             part: Part::default(),
             present: [(0, 0); 2],
-            sums: Measured::new(net.work.len(), programs, ledger),
+            sums: Measured {
+                controlled: vec![JobSums::default(); if net.control.is_some() { net.work.len() } else { 0 }],
+                ..Measured::new(net.work.len(), programs, ledger)
+            },
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
             queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
@@ -181,6 +185,10 @@ impl Observer {
         if time >= self.warmup {
             self.sums.bytes += payload;
         }
+        if let Some(job) = self.controlled(p.destination) {
+            let warmup = self.warmup;
+            self.sums.controlled[job].packet(time, p.created, payload, warmup);
+        }
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
             let size = SizeClass::of(u64::from(p.bytes), p.message_packets, self.net.config.packet);
@@ -211,6 +219,15 @@ impl Observer {
             bytes: p.bytes,
             hops: p.hops,
         });
+    }
+
+    /// Job of a terminal, if what jobs get is kept apart.
+    fn controlled(&self, terminal: TerminalId) -> Option<usize> {
+        // Mostly nothing is: no look-up then.
+        if self.sums.controlled.is_empty() {
+            return None;
+        }
+        Some(self.net.rank[terminal].0 as usize).filter(|&job| job < self.sums.controlled.len())
     }
 
     /// A packet of the measured part of the run, in all that asks for its latency.
@@ -264,6 +281,9 @@ impl Observer {
             *entry = (entry.0 + 1, entry.1.max(time));
         }
         self.sums.tally.message(source, time - created);
+        if let Some(sums) = self.sums.controlled.get_mut(job as usize) {
+            sums.message(time, created, self.warmup);
+        }
         if created < self.warmup {
             return;
         }
@@ -394,6 +414,14 @@ impl Observe<Record> for Observer {
                 self.sums.tallies.sent_bytes[*sort as usize] += u64::from(*bytes);
             }
             Record::Ended { time, id, ack, how } => self.ended(*time, *id, *ack, *how),
+            Record::Notified { time, source, destination, rate, level } => {
+                let what = u64::from(*rate) << 32 | u64::from(*level);
+                let ends = u64::from(*source) << 32 | u64::from(*destination);
+                self.sums.fingerprint.add(*time, 9 << 32, ends, what);
+                if let Some(job) = self.controlled(*source) {
+                    self.sums.controlled[job].notifications += 1;
+                }
+            }
             Record::Predicted { time, packet } => self.predicted(*time, packet),
             Record::Operation { .. } => {
                 let Some(f) = record.finished() else { return };

@@ -89,6 +89,11 @@ impl OnDemand {
                 "interfaces of live programs have a transport of their own: [resilience] is for jobs",
             );
         }
+        if setup.control.is_some() {
+            return refuse(
+                "interfaces of live programs hand their packets over themselves: [congestion_control] is for jobs",
+            );
+        }
         if setup.energy.is_some() {
             return refuse("[energy] is for jobs: runs of live programs do not tell it");
         }

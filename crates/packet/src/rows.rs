@@ -209,6 +209,46 @@ pub struct Flight {
     pub vc: ChannelId,
 }
 
+/// What routers and links left on a packet, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signs(u8);
+
+impl Signs {
+    /// Nothing happened to it.
+    pub const NONE: Self = Self(0);
+    /// Somebody changed it, which its destination will find out.
+    pub const TAMPERED: Self = Self(1);
+    /// A router found congestion behind it.
+    pub const MARKED: Self = Self(2);
+
+    /// True if all of `other` are there.
+    #[inline]
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Adds those of `other`.
+    #[inline]
+    pub fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// As two bits of a number, from bit 14 on: how they travel beside a number of chunks.
+    #[inline]
+    #[must_use]
+    pub const fn travelling(self) -> u16 {
+        (self.0 as u16) << 14
+    }
+
+    /// Those of such a number.
+    #[inline]
+    #[must_use]
+    pub const fn of_travelling(number: u16) -> Self {
+        Self((number >> 14) as u8)
+    }
+}
+
 /// A packet that has chunks in this partition or was partly delivered in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(16))]
@@ -247,8 +287,8 @@ pub struct Packet {
     pub hops: u16,
     /// A chunk arrived before an earlier one.
     pub disordered: bool,
-    /// Somebody changed it, which its destination will find out.
-    pub tampered: bool,
+    /// What routers and links left on it.
+    pub signs: Signs,
     /// Chunks that have buffer on the way to the terminal, delivered ones included, where ranks answer (see [`Port::ripe`]).
     pub accepted: u16,
 }
@@ -281,7 +321,7 @@ impl Packet {
         here: 0,
         hops: 0,
         disordered: false,
-        tampered: false,
+        signs: Signs::NONE,
         accepted: 0,
     };
 }

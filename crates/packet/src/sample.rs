@@ -1,6 +1,7 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
 use super::{
+    congestion_control::closing::Held,
     effects::Wire,
     loads::Loads,
     measured::{Measured, half_of},
@@ -51,6 +52,8 @@ pub struct Sample {
     pub job_messages: Vec<u64>,
     /// Bytes that links have sent since the start, if asked for; [`Loads`] has those that are kept.
     pub carried: Vec<(LinkId, u64)>,
+    /// Flows that congestion control holds back, by job; empty without it.
+    pub held: Vec<Held>,
 }
 
 /// What is sampled beyond what every run needs.
@@ -81,6 +84,7 @@ impl Sample {
         for (a, b) in self.job_messages.iter_mut().zip(other.job_messages) {
             *a += b;
         }
+        self.held.iter_mut().zip(other.held).for_each(|(a, b)| a.merge(b));
     }
 }
 
@@ -248,6 +252,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         created: observer.packets.0,
         open: observer.packets.0 as i64 - observer.packets.1 as i64 - observer.tallies.all_lost() as i64,
         job_messages: vec![0; cx.net.work.len()],
+        held: Held::by_job(&domain.carrier, now),
         ..Sample::default()
     };
     for (u, line) in cx.local.lines.iter() {
@@ -276,6 +281,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         let posted = if row.posts.is_empty() { NEVER } else { state.posts.get(row.posts.head).time };
         let upcoming = if row.elsewhere { NEVER } else { row.upcoming };
         let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
+        let oldest = oldest.min(state.control.oldest(i as u32));
         sample.messages += u64::from(row.messages);
         sample.busy |= state.transport.is_busy(i as u32);
         if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal].0 as usize) {

@@ -5,6 +5,7 @@ pub mod pipelined;
 use crate::{
     PacketConfig,
     config::{Arbiter, RoutePer},
+    congestion_control::{self, CongestionControl, registry::SCHEMES, scheme::Context},
     hybrid::{HybridSetup, directors::DIRECTORS, predict::PREDICTORS},
     router::registry,
     setup::Setup,
@@ -69,6 +70,7 @@ pub fn setup(
         check: false,
         measure: Measure::default(),
         resilience: None,
+        control: None,
         energy: None,
         hybrid: None,
     }
@@ -148,5 +150,20 @@ pub fn hybrid(mut setup: Setup, predictor: &str, director: &str, given: &[(&str,
     let values = complete(abouts.iter().flat_map(|a| a.params), given);
     let recipe = (predictor.build)(&values).unwrap_or_else(|p| panic!("{p:?}"));
     setup.hybrid = Some(HybridSetup::from_values(recipe, director, &values));
+    setup
+}
+
+/// Makes a run one with congestion control: a registered scheme with these parameters, those of `[congestion_control]` among them.
+///
+/// # Panics
+/// If the scheme is refused.
+#[must_use]
+pub fn controlled(mut setup: Setup, scheme: &str, given: &[(&str, Value)]) -> Setup {
+    let entry = find(SCHEMES, scheme).expect("a registered scheme");
+    let abouts = [&congestion_control::config::ABOUT, entry.about()];
+    let values = complete(abouts.iter().flat_map(|a| a.params), given);
+    let rate = setup.links[0].bandwidth.bytes_per_s().round() as u64;
+    let control = CongestionControl::from_values(entry, &values, Context { rate });
+    setup.control = Some(control.unwrap_or_else(|p| panic!("{p:?}")));
     setup
 }

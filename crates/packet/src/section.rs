@@ -23,7 +23,7 @@ pub const ABOUT: About = About {
     doc: "Terminals cut messages into packets and packets into chunks; chunks queue in routers, hold buffers, return credits and \
           contend for links. Every chunk is simulated; nothing is averaged. Short packets: a packet smaller than a chunk takes the \
           time of its own bytes (at least one), a longer packet's last chunk takes the time of a full one; buffers always \
-          count full chunks. Links lose packets where `[resilience]` says so. Not modelled: retries by links, end-to-end flow control. Ranks of programs have processors that are FIFO servers; the memory behind them is not modelled.",
+          count full chunks. Links lose packets where `[resilience]` says so; sources slow down where `[congestion_control]` says so. Not modelled: retries by links, end-to-end flow control by credits. Ranks of programs have processors that are FIFO servers; the memory behind them is not modelled.",
     source: "Terminals: CODES dragonfly-dally. Routers: `netloom explain window` and the others.",
     params: &[
         Param {

@@ -1,6 +1,7 @@
 //! Sections and lists that belong to the models `packet` and `hybrid`.
 
 use crate::{
+    congestion_control::{self, registry::SCHEMES},
     hybrid::{
         self,
         directors::{DIRECTORS, DirectorEntry},
@@ -53,6 +54,29 @@ pub const RESILIENCE: SectionEntry = SectionEntry {
     on_portals: Some(Refusal {
         why: "[resilience]: interfaces of Portals programs make up for losses themselves",
         help: "use `loss` and `reliability` of [portals]",
+    }),
+};
+
+/// Key that chooses a scheme of congestion control.
+pub const SCHEME_KEY: &str = "scheme";
+
+/// `[congestion_control]`: other models have no queues that could be marked.
+pub const CONTROL: SectionEntry = SectionEntry {
+    about: congestion_control::config::ABOUT,
+    choices: &[ChoiceEntry {
+        key: SCHEME_KEY,
+        default: "infiniband",
+        list: List {
+            singular: "congestion control",
+            plural: "congestion-controls",
+            key: "[congestion_control] scheme",
+            entries: || SCHEMES.iter().map(|e| e as &dyn Listed).collect(),
+        },
+    }],
+    elsewhere: Some(Refusal { why: "it has no queues that could be marked", help: "use model \"packet\"" }),
+    on_portals: Some(Refusal {
+        why: "[congestion_control]: interfaces of Portals programs hand their packets over themselves",
+        help: "remove the section, or run rank programs",
     }),
 };
 

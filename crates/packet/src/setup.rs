@@ -1,6 +1,9 @@
 //! A run of the packet model, resolved: no names left to look up, no files left to read.
 
-use crate::{config::PacketConfig, hybrid::HybridSetup, transport::config::Resilience};
+use crate::{
+    config::PacketConfig, congestion_control::CongestionControl, hybrid::HybridSetup,
+    transport::config::Resilience,
+};
 use base::time::Ps;
 use fabric::{graph::Fabric, routing::Routing};
 use model::{
@@ -42,6 +45,8 @@ pub struct Setup {
     pub measure: Measure,
     /// Losses on links and the transport over them.
     pub resilience: Option<Resilience>,
+    /// Which packets are marked, and what sources do about it.
+    pub control: Option<CongestionControl>,
     /// What parts of the network take.
     pub energy: Option<Energy>,
     /// When a predictor replaces the network.

@@ -59,6 +59,12 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let clock = Clock::start(setup.scheduling);
     let net = Arc::new(Network::new(setup, partitions));
     R::refuse(setup)?;
+    if setup.control.is_some() && !R::QUEUES {
+        let name = setup.packet.router.name;
+        return Err(Failure::Setup(format!(
+            "router \"{name}\" does not say what waits for its outputs: no congestion control"
+        )));
+    }
     refuse(setup, &net)?;
     let world = watch.world;
     if partitions < world.ranks() {
@@ -225,6 +231,12 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     }
     if let Some(resilience) = &setup.resilience {
         refuse_resilience(setup, net, resilience)?;
+    }
+    if setup.control.is_some() {
+        let why = "congestion control does not go together with links that lose packets or with a hybrid run";
+        if setup.resilience.is_some() || setup.hybrid.is_some() {
+            return Err(Failure::Setup(why.into()));
+        }
     }
     for timing in &net.timings {
         if timing.shortest == 0 {

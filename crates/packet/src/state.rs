@@ -3,11 +3,8 @@
 //! The rules are in `PACKET.md`; the network's handlers are in `net` and `router`, those of the edge in `terminal.rs`, `host.rs`,
 //! `surrogate` and `transport`.
 
-pub use super::{
-    effects::{Fx, Record, Travel, Wire},
-    net::Static,
-};
 use super::{
+    congestion_control::sources::Sources,
     event::Alarm,
     net::{Net, Router},
     network::{End, Network},
@@ -15,6 +12,10 @@ use super::{
     rows::{Cutting, Post, Terminal},
     surrogate::{Mode, Surrogate},
     transport::{AckNews, MessageWith, TimerRow, Transport, Word},
+};
+pub use super::{
+    effects::{Fx, Record, Travel, Wire},
+    net::Static,
 };
 use crate::hybrid::queues::SLOWNESS;
 use crate::{
@@ -52,6 +53,8 @@ pub struct State<R: Router> {
     pub surrogate: Surrogate<R::Mode>,
     /// What makes up for losses.
     pub transport: Transport<R::Mode>,
+    /// Messages by destination, and how fast each may leave.
+    pub control: Sources<R::Mode>,
 }
 
 /// The packet model as the engine sees it.
@@ -98,6 +101,7 @@ impl<R: Router> PacketDomain<R> {
             posted: Posted::default(),
             surrogate: Surrogate::new(&net, local.terminals.len()),
             transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
+            control: Sources::new(if net.control.is_some() { local.terminals.len() } else { 0 }),
             net: Net::new(&net, &local),
             terminals: Table::new(local.terminals.len(), terminal),
             posts: Rows::default(),
@@ -183,6 +187,9 @@ impl<R: Router> Domain for PacketDomain<R> {
                 let news = AckNews { word: Word(*word), stamp: *stamp };
                 state.ack_from_afar(cx, *to, about, news, fx);
             }
+            Wire::Notice { source, destination } => {
+                state.notified(cx, Ends { source: *source, destination: *destination }, fx);
+            }
         }
         state.take_up_network(cx, fx);
     }
@@ -220,6 +227,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         s.posted.visit_journals(visit);
         s.surrogate.visit_journals(visit);
         s.transport.visit_journals(visit);
+        s.control.visit_journals(visit);
         s.open.visit_journals(visit);
         s.received.visit_journals(visit);
     }

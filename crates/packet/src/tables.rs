@@ -1,6 +1,7 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
 
 use super::{
+    congestion_control::report,
     ended::{Carried, Ended, utilisation},
     measured::{Measured, Row},
     network::Network,
@@ -37,6 +38,7 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     if setup.measure.messages {
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
+    tables.extend(report::tables(net, &setup.jobs, ended));
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
     tables.extend(ended.observer.tally.tables(&jobs, net.rank.cells()));
     tables

@@ -6,7 +6,7 @@ use super::{
     hybrid::predicted::Predicted,
     net::{Complete, Net, Router, Static},
     network::End,
-    rows::{Chunk, Cutting, Post, REPLY_NUMBER},
+    rows::{Chunk, Cutting, Post, REPLY_NUMBER, Signs},
     state::State,
     surrogate::Mode,
 };
@@ -82,6 +82,9 @@ impl<R: Router> State<R> {
         let row = self.terminals.get(i);
         if Net::<R>::is_lossy(cx) {
             return self.waiting_since(i).max(row.request);
+        }
+        if Net::<R>::is_controlled(cx) {
+            return self.next_paced(cx, i);
         }
         let created = if row.cutting.active {
             row.cutting.created
@@ -195,9 +198,16 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.hand_over_datagram(cx, i, time, fx);
         }
-        if !self.terminals.get(i).cutting.active && !self.begin_message(cx, i) {
-            return;
+        if Net::<R>::is_controlled(cx) {
+            return self.hand_over_paced(cx, i, time, fx);
         }
+        if self.terminals.get(i).cutting.active || self.begin_message(cx, i) {
+            self.cut_packet(cx, i, time, fx);
+        }
+    }
+
+    /// Hands the next packet of the message in hand over at `time`.
+    pub(super) fn cut_packet(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
         let config = &cx.net.config;
         let terminal = cx.local.terminals[i as usize];
         let row = self.terminals.edit(i);
@@ -334,6 +344,9 @@ impl<R: Router> State<R> {
         let End::Terminal { terminal, local } = cx.local.lines[port].end else { return };
         // Whether it is the right one, the ledger looks at.
         record_delivered(&packet, terminal, time, fx);
+        if Net::<R>::is_controlled(cx) && packet.signs.has(Signs::MARKED) {
+            self.inform(cx, Ends { source: packet.source(), destination: terminal }, time, fx);
+        }
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
         self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
     }

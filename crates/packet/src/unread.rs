@@ -1,6 +1,13 @@
 //! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
 
-use crate::{config::Injects, hybrid, router::registry::RouterEntry, section};
+use crate::{
+    config::Injects,
+    congestion_control::{self, none, scheme::SchemeEntry},
+    hybrid,
+    router::registry::RouterEntry,
+    section,
+    sections::SCHEME_KEY,
+};
 use base::param::{Unread, Value};
 use model::Parts;
 
@@ -23,6 +30,12 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     {
         let keys: Vec<&'static str> = hybrid.section.params.iter().map(|p| p.name).collect();
         all.extend(Unread::all("hybrid", &keys, "only model \"hybrid\" bypasses its network"));
+    }
+    if let Some(control) = parts.written.own(congestion_control::config::ABOUT.name)
+        && control.choice::<SchemeEntry>(SCHEME_KEY).is_some_and(|e| e.about.name == none::ENTRY.about.name)
+    {
+        let why = "scheme \"none\" notifies nobody";
+        all.extend(Unread::all("congestion_control", &["notification_delay"], why));
     }
     if parts.routing.as_ref().is_some_and(|r| !r.facts().needs_published) {
         let why = "the routing reads no queues of other routers";

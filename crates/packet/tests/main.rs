@@ -8,6 +8,7 @@ mod carrier;
 mod checkers;
 mod closing;
 mod codes;
+mod congestion_control;
 mod energy;
 mod faults;
 mod hybrid;

@@ -48,6 +48,7 @@ fn seen(record: &Record) -> Option<Seen> {
         },
         Record::Sent { .. }
         | Record::Ended { .. }
+        | Record::Notified { .. }
         | Record::Operation { .. }
         | Record::Bypassed { .. }
         | Record::Predicted { .. }

@@ -8,9 +8,11 @@ use base::{hash::Fingerprint, time::Ps, visible};
 use serde::{Deserialize, Serialize};
 
 mod congestion;
+mod congestion_control;
 mod performance;
 
 pub use congestion::{Congestion, Counted};
+pub use congestion_control::{CongestionControl, ControlledJob};
 pub use performance::{Chosen, Performance, Speculation, Trial};
 
 /// Value of [`Summary::schema`].
@@ -76,6 +78,9 @@ pub struct Summary {
     /// What links lost, and what the protocol did about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resilience: Option<Resilience>,
+    /// What congestion control did, and what jobs got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<CongestionControl>,
     /// Energy of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
@@ -110,6 +115,7 @@ impl Summary {
             congestion: None,
             hybrid: None,
             resilience: None,
+            congestion_control: None,
             energy: None,
             performance: None,
         }

@@ -39,6 +39,7 @@ pub fn render(summary: &Summary, style: Style) -> String {
     jobs(&mut out, summary, style);
     hybrid(&mut out, summary);
     resilience(&mut out, summary);
+    congestion_control(&mut out, summary);
     energy(&mut out, summary);
     if let Some(p) = &summary.performance {
         out.push('\n');
@@ -91,6 +92,19 @@ fn resilience(out: &mut String, summary: &Summary) {
     );
     if let (Some(rate), Some(share)) = (r.goodput_bytes_per_s, r.efficiency) {
         line(out, "goodput", &format!("{}/s, {} of what data packets carried", bytes(rate), percent(share)));
+    }
+}
+
+fn congestion_control(out: &mut String, summary: &Summary) {
+    let Some(c) = &summary.congestion_control else { return };
+    let (marked, notices) = (thousands(c.marked), thousands(c.notifications));
+    line(out, "control", &format!("{}: {marked} marks, {notices} notifications", c.scheme));
+    for job in &c.jobs {
+        let rate = job.accepted_bytes_per_s.map_or_else(String::new, |rate| format!("{}/s, ", bytes(rate)));
+        let time = |ps: Option<f64>| ps.map_or_else(|| "-".to_owned(), |ps| display(ps as u64));
+        let (packet, message) = (time(job.latency_mean_ps), time(job.message_latency_mean_ps));
+        let held = job.held_rate_mean.map_or_else(String::new, |r| format!(", held back to {}", percent(r)));
+        line(out, "", &format!("{}: {rate}packets {packet}, messages {message}{held}", job.name));
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Complete, Net, Router, Static};
 use crate::{
     effects::{Fx, Record},
     network::End,
-    rows::Flight,
+    rows::{Flight, Signs},
     transport::word::{How, Word},
 };
 use crate::{
@@ -156,7 +156,7 @@ impl<R: Router> Net<R> {
             return true;
         }
         if chunk.index() == 0 && losses.tampering && losses.tampers(timing, link, id) {
-            self.packets.edit(chunk.packet).tampered = true;
+            self.packets.edit(chunk.packet).signs.set(Signs::TAMPERED);
         }
         false
     }

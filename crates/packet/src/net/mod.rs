@@ -7,12 +7,14 @@ pub mod channels;
 mod credits;
 mod decide;
 mod links;
+mod mark;
 mod publish;
 pub mod published;
 mod remote;
 
 use super::{
     config::Rules,
+    congestion_control::marks::{Marks, Queue},
     effects::Fx,
     event::{Alarm, Name, RouterAlarm},
     network::{End, Line, Network},
@@ -75,6 +77,8 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     const ABOUT: About;
     /// Facts that the rest of the model goes by.
     const RULES: Rules;
+    /// It says what waits for its outputs ([`Router::queue`]) and calls [`Net::mark`] for each chunk that leaves; without, congestion control is refused.
+    const QUEUES: bool = false;
     /// Its part of a port's row: at most four bytes.
     type Port: Row + Default + Send;
     /// Its part of a virtual channel's row: at most eight bytes.
@@ -169,6 +173,11 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
         capacity
     }
 
+    /// What waits for output `u` behind a chunk that leaves for it on virtual channel `vc`, counted up to `most` chunks: see [`Router::QUEUES`].
+    fn queue(_n: &Net<Self>, _cx: &Static, _u: LocalPort, _vc: ChannelId, _most: u32) -> Queue {
+        Queue::default()
+    }
+
     /// What contradicts its rules at virtual channel `vc` of port `u`, of whose buffers `room` are free.
     fn fault(_n: &Net<Self>, _u: LocalPort, _vc: ChannelId, _room: u32) -> Option<String> {
         None
@@ -222,6 +231,8 @@ pub struct Net<R: Router> {
     pub returned: Table<u32, R::Mode>,
     /// Queues as published.
     pub published: Published<R::Mode>,
+    /// Packets that outputs marked, if any may.
+    pub marks: Marks<R::Mode>,
     /// What the architecture keeps beside the rows.
     pub router: R,
     /// Packets that are complete. Empty between events.
@@ -247,6 +258,7 @@ impl<R: Router> PartialEq for Net<R> {
             && self.trails == other.trails
             && self.returned == other.returned
             && self.published == other.published
+            && self.marks == other.marks
             && self.router == other.router
     }
 }
@@ -316,6 +328,13 @@ impl<R: Router> Net<R> {
         Self::FULL && cx.net.resilience.is_some()
     }
 
+    /// Packets are marked, or flows paced.
+    #[inline]
+    pub fn is_controlled(cx: &Static) -> bool {
+        debug_assert!(Self::FULL || cx.net.control.is_none(), "nothing is marked in a plain run");
+        Self::FULL && cx.net.control.is_some()
+    }
+
     /// Predictors may take the network's place.
     #[inline]
     pub fn is_hybrid(cx: &Static) -> bool {
@@ -343,6 +362,8 @@ impl<R: Router> Net<R> {
         let lines = local.lines.len();
         let vcs = lines * usize::from(net.config.vcs);
         let pages = if net.info_period > 0 { local.router_ports() as usize } else { 0 };
+        let marking = net.control.as_ref().is_some_and(|control| control.scheme.is_marking());
+        let outputs = if marking { local.router_ports() as usize } else { 0 };
         Self {
             ports: Table::new(lines, Port::default()),
             vcs: Table::new(vcs, Vc::default()),
@@ -359,6 +380,7 @@ impl<R: Router> Net<R> {
             trails: Map::default(),
             returned: Table::new(local.inbound.len(), 0),
             published: Published::new(pages),
+            marks: Marks::new(outputs),
             router: R::new(net, local),
             complete: Vec::new(),
             credited: Vec::new(),
@@ -381,6 +403,7 @@ impl<R: Router> Net<R> {
         visit(&mut self.returned);
         visit(&mut self.published.pages);
         visit(&mut self.published.next);
+        self.marks.visit_journals(visit);
         self.known.visit_journals(visit);
         self.trails.visit_journals(visit);
         self.router.visit_journals(visit);

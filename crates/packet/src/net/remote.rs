@@ -12,7 +12,7 @@ use engine::{domain::Lane, key::Class};
 impl<R: Router> Net<R> {
     /// A chunk that another partition sent arrives now.
     pub fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
-        let (chunks, tampered) = (t.packet_chunks(), t.chunks & Travel::TAMPERED != 0);
+        let chunks = t.packet_chunks();
         let packet = match self.known.get(t.id.key(), 0) {
             Some(p) => p,
             None => {
@@ -36,7 +36,7 @@ impl<R: Router> Net<R> {
         debug_assert!(row.id == t.id && t.index < chunks, "a packet is known by its id");
         row.here += 1;
         debug_assert!(row.here + row.delivered <= row.chunks, "every chunk comes in once");
-        row.tampered |= tampered;
+        row.signs.set(t.signs());
         // What a packet gathers on its way travels with its last chunk alone.
         if t.index + 1 == chunks {
             (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
@@ -72,7 +72,7 @@ impl<R: Router> Net<R> {
             wire: packet.wire,
             state: self.notes.get(c),
             link,
-            chunks: packet.chunks | if packet.tampered { Travel::TAMPERED } else { 0 },
+            chunks: packet.chunks | packet.signs.travelling(),
             index: chunk.index(),
             visited: chunk.visited() as u8,
             hops: packet.hops,

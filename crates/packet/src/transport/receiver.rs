@@ -8,7 +8,7 @@ use crate::{
     hybrid::predicted::Predicted,
     net::{Router, Static},
     network::End,
-    rows::Packet,
+    rows::{Packet, Signs},
     state::State,
 };
 use base::{index::TerminalId, time::Ps};
@@ -30,7 +30,7 @@ impl<R: Router> State<R> {
         let word = Word(packet.message_packets);
         let (id, ack) = (packet.id, word.is_ack());
         // A receiver cannot know whom a changed packet came from, so it is not answered: the sender's timer takes care of it.
-        if packet.tampered {
+        if packet.signs.has(Signs::TAMPERED) {
             return fx.record(Record::Ended { time, id, ack, how: How::Tampered });
         }
         if ack {

@@ -325,6 +325,7 @@ impl Sketch {
             scheduling: Scheduling::Sequential { partitions: 1 },
             check: true,
             resilience: None,
+            control: None,
             energy: None,
             hybrid: None,
             measure: Measure {

@@ -328,6 +328,8 @@ impl<M: Mode> Net<InputQueued<M>> {
     /// The chunk in front of input VC `v` crosses the switch and starts onto its link.
     fn leave(&mut self, cx: &Static, input: LocalPort, v: VcRow, s: Ps, fx: &mut impl Fx) {
         let in_vc = v.channel(self.first_vc(input));
+        let front = self.router.vcs.get(v);
+        self.mark(cx, front.fifo.head, front.out, front.vc);
         let row = self.router.vcs.edit(v);
         debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");

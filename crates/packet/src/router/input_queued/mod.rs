@@ -20,6 +20,7 @@ mod cycle;
 use super::clock::{Clocked, CycleClock, Stage};
 use crate::{
     config::{Injects, Rules},
+    congestion_control::marks::Queue,
     effects::Fx,
     event::RouterAlarm,
     net::{Channel, Net, Router, Static, channels},
@@ -219,6 +220,7 @@ impl<M: Mode> Router for InputQueued<M> {
         buffered: true,
         compared_unsaturated: true,
     };
+    const QUEUES: bool = true;
     type Port = ();
     type Vc = ();
 
@@ -359,6 +361,18 @@ impl<M: Mode> Router for InputQueued<M> {
             let to: Vec<Channel> = channels::each(group).map(|v| (link, v)).collect();
             visit((n.input_link(cx, u), vc), front.fifo.iter(&n.chunks).count() as u32, &to);
         }
+    }
+
+    fn queue(n: &Net<Self>, cx: &Static, u: LocalPort, vc: ChannelId, most: u32) -> Queue {
+        let local = n.router.clock.owner[u] as usize;
+        let inputs = cx.local.base[local].number()..cx.local.base[local + 1].number();
+        // What stands behind a front waits for the same output, as far as the router knows. The chunk that leaves still stands in front of its own.
+        let fronts = inputs.flat_map(|input| n.router.fronts(LocalPort::new(input), cx.net.config.vcs));
+        let here = fronts.filter(|(_, front)| front.stage != Stage::Idle && front.out == u);
+        let chunks = here.flat_map(|(_, front)| front.fifo.iter(&n.chunks)).skip(1).take(most as usize);
+        let capacity = cx.net.timings[Net::<Self>::line(cx, u).timing as usize].capacity;
+        let credits = n.vcs.get(n.vc_row(u, vc)).occupancy + 1 < capacity;
+        Queue { chunks: chunks.count() as u32, credits }
     }
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {

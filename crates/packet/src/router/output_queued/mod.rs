@@ -9,6 +9,7 @@
 
 use crate::{
     config::{Injects, Rules},
+    congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::RouterAlarm,
     net::{Channel, Net, Router, Static, channels},
@@ -57,6 +58,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         buffered: false,
         compared_unsaturated: false,
     };
+    const QUEUES: bool = true;
     /// VCs with something waiting, a bit each.
     type Port = u16;
     /// Chunks that wait for the link.
@@ -153,6 +155,7 @@ impl<M: Mode> Router for OutputQueued<M> {
             if row.own.is_empty() {
                 n.ports.edit(u).own &= !vc.bit();
             }
+            n.mark(cx, c, u, vc);
             n.put_on_link(cx, c, u, vc, start, fx);
         }
     }
@@ -206,6 +209,14 @@ impl<M: Mode> Router for OutputQueued<M> {
 
     /// Nobody waits while holding a buffer.
     fn waiting(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}
+
+    fn queue(n: &Net<Self>, cx: &Static, u: LocalPort, vc: ChannelId, most: u32) -> Queue {
+        // Credits were counted as of the start of the chunk that leaves, which has its buffer already.
+        let lists = n.vcs_of(u).flat_map(|(_, v)| n.vcs.get(v).own.iter(&n.chunks));
+        let capacity = cx.net.timings[Net::<Self>::line(cx, u).timing as usize].capacity;
+        let credits = n.vcs.get(n.vc_row(u, vc)).occupancy < capacity;
+        Queue { chunks: lists.take(most as usize).count() as u32, credits }
+    }
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);

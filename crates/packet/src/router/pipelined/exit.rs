@@ -2,10 +2,12 @@
 
 use super::{Pipelined, config::Sharing};
 use crate::{
+    congestion_control::marks::Queue,
     effects::{Fx, Record},
     net::{Channel, Net, Static, channels},
     network::End,
     router::clock::Stage,
+    rows::{channel_of, release_of},
 };
 use crate::{places::LocalPort, pools::ChunkRow};
 use base::{
@@ -110,6 +112,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         let rules = self.router.rules;
         let shape = self.router.shapes[self.router.clock.owner[input] as usize];
         let in_vc = shape.channel(unit - self.router.first_unit(input));
+        let front = self.router.units.get(unit);
+        self.mark(cx, front.fifo.head, front.out, front.vc);
         let row = self.router.units.edit(unit);
         debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
@@ -300,6 +304,28 @@ impl<M: Mode> Net<Pipelined<M>> {
             let vc = shape.channel(unit - first);
             visit((self.input_link(cx, u), vc), if group == 0 { 0 } else { chunks }, &to);
         }
+    }
+
+    /// What waits for an output in the cycle in which a chunk crosses to it: see [`Router::queue`](crate::net::Router::queue).
+    pub(super) fn queue_of(&self, cx: &Static, u: LocalPort, vc: ChannelId, most: u32) -> Queue {
+        let local = self.router.clock.owner[u];
+        let first = Self::line(cx, u).own_base;
+        let inputs = (0..self.router.shapes[local as usize].ports).map(|n| first.plus(n));
+        let units = inputs.flat_map(|input| self.router.busy_units(input)).map(|n| self.router.units.get(n));
+        let at_inputs = units
+            .filter(|row| row.stage != Stage::Idle && row.out == u)
+            .flat_map(|row| row.fifo.iter(&self.chunks));
+        // The chunk that crosses still stands at its input.
+        let at_output = self.vcs_of(u).flat_map(|(_, v)| self.vcs.get(v).own.iter(&self.chunks));
+        let chunks = at_output.chain(at_inputs).skip(1).take(most as usize).count() as u32;
+        // Credits that hold by now may not have been counted yet where queues stand at outputs.
+        let now = self.router.clock.routers.get(local).due.saturating_sub(1);
+        let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
+        let occupancy = self.vcs.get(self.vc_row(u, vc)).occupancy;
+        let back = self.credits_of(u).filter(|&code| channel_of(code) == vc && release_of(code) <= now);
+        let queued = self.vcs.get(self.vc_row(u, vc)).own.iter(&self.chunks).count() as u32;
+        let credits = occupancy + queued + 1 < capacity + back.count() as u32;
+        Queue { chunks, credits }
     }
 
     /// What is wrong with a queue: see [`Router::fault`](crate::net::Router::fault).

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     config::{Injects, Rules},
+    congestion_control::marks::Queue,
     effects::Fx,
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
@@ -310,6 +311,7 @@ impl<M: Mode> Router for Pipelined<M> {
         buffered: true,
         compared_unsaturated: true,
     };
+    const QUEUES: bool = true;
     /// VCs with something waiting at the output, a bit each.
     type Port = u16;
     /// Chunks that wait at the output.
@@ -510,6 +512,10 @@ impl<M: Mode> Router for Pipelined<M> {
 
     fn fault(n: &Net<Self>, u: LocalPort, vc: ChannelId, _: u32) -> Option<String> {
         n.queue_fault(u, vc)
+    }
+
+    fn queue(n: &Net<Self>, cx: &Static, u: LocalPort, vc: ChannelId, most: u32) -> Queue {
+        n.queue_of(cx, u, vc, most)
     }
 
     fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {

@@ -6,6 +6,7 @@
 
 use crate::{
     config::{Injects, Rules},
+    congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
     net::{Channel, Net, Router, Static, channels},
@@ -69,6 +70,7 @@ impl<M: Mode> Router for WindowRouter<M> {
         buffered: true,
         compared_unsaturated: false,
     };
+    const QUEUES: bool = true;
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
     type Vc = List<ChunkRow>;
@@ -171,6 +173,18 @@ impl<M: Mode> Router for WindowRouter<M> {
                 visit((cx.local.link_of(from), from_vc), 1, &[(link, vc)]);
             }
         }
+    }
+
+    /// A window is full when nothing more has a buffer, so credits show as something else that has one and waits for the link.
+    fn queue(n: &Net<Self>, _: &Static, u: LocalPort, vc: ChannelId, most: u32) -> Queue {
+        // Services are done in order before whatever joins later: both lists are those of the start, whenever this is asked.
+        let mut chunks = 0;
+        for (_, v) in n.vcs_of(u) {
+            for list in [n.vcs.get(v).own, *n.router.queued.get(v)] {
+                chunks += list.iter(&n.chunks).take((most - chunks) as usize).count() as u32;
+            }
+        }
+        Queue { chunks, credits: !n.vcs.get(n.vc_row(u, vc)).own.is_empty() }
     }
 
     fn fault(n: &Net<Self>, u: LocalPort, vc: ChannelId, room: u32) -> Option<String> {
@@ -347,6 +361,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
                 self.chunks.prefetch(row.own.head);
             }
             let more = port.own.waiting != 0;
+            self.mark(cx, c, u, vc);
             self.put_on_link(cx, c, u, vc, start, fx);
             if !more {
                 return;

@@ -1,0 +1,120 @@
+//! Terminals under congestion control: messages taken over, packets handed over in turn, notifications sent and received.
+
+use super::{
+    config::CongestionControl,
+    scheme::{Gauge, Sent},
+};
+use crate::{
+    effects::{Fx, Record, Wire},
+    event::Name,
+    net::{Router, Static},
+    places::Ends,
+    state::State,
+};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
+use engine::key::Class;
+
+impl Static {
+    /// The section; only asked where it is there.
+    fn control(&self) -> &CongestionControl {
+        self.net.control.as_ref().expect("only runs with [congestion_control] get here")
+    }
+
+    /// The flow that a message to `destination` is of: with a shared pace all of a terminal are one, which goes by its own number.
+    fn flow_to(&self, source: TerminalId, destination: TerminalId) -> TerminalId {
+        if self.control().scheme.is_shared() { source } else { destination }
+    }
+}
+
+impl<R: Router> State<R> {
+    /// When the terminal's next message is taken over; `NEVER` if there is none, or as many as may be are there.
+    fn next_message(&self, cx: &Static, i: u32) -> Ps {
+        if self.control.sources.get(i).open >= cx.control().messages {
+            return NEVER;
+        }
+        let (created, read_on) = self.offered(self.terminals.get(i));
+        created.saturating_add(if read_on { 0 } else { cx.net.config.adapter_delay })
+    }
+
+    /// Instant of the next thing that a terminal does by itself: it takes a message over, or hands a packet over.
+    pub(crate) fn next_paced(&self, cx: &Static, i: u32) -> Ps {
+        let ready = self.control.sources.get(i).ready.max(self.terminals.get(i).request);
+        self.next_message(cx, i).min(ready)
+    }
+
+    /// Does what was to come next, at its instant.
+    pub(crate) fn hand_over_paced(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
+        let source = cx.local.terminals[i as usize];
+        if self.next_message(cx, i) <= time {
+            if self.begin_message(cx, i) {
+                let row = self.terminals.edit(i);
+                row.cutting.active = false;
+                let message = row.cutting;
+                let flow = self.control.flow(source, cx.flow_to(source, message.destination));
+                let message = crate::rows::Cutting { active: true, ..message };
+                self.control.take_over(i, flow, message, time);
+            }
+            return;
+        }
+        let (flow, message) = self.control.turn(i, time).expect("a flow is ready");
+        let bytes = message.left.min(u64::from(cx.net.config.packet)) as u32;
+        self.terminals.edit(i).cutting = message;
+        self.cut_packet(cx, i, time, fx);
+        let row = self.terminals.edit(i);
+        let left = row.cutting;
+        row.cutting.active = false;
+        let sent = Sent { bytes, own: cx.net.pace_of(bytes), at: time };
+        let scheme = &cx.control().scheme;
+        let pause = scheme.sent(self.control.pace(flow), sent);
+        self.control.served(i, flow, left, time.saturating_add(pause));
+        // What is again as it was at first need not be remembered: flows of the past would fill the memory.
+        if self.control.is_idle(flow) && scheme.is_recovered(self.control.pace(flow), time) {
+            self.control.forget(source, flow);
+        }
+    }
+
+    /// A marked packet is complete at its destination: its source is notified, if its scheme does so now.
+    pub(crate) fn inform(&mut self, cx: &Static, ends: Ends, time: Ps, fx: &mut impl Fx) {
+        let Ends { source, destination } = ends;
+        debug_assert_eq!(time, fx.now(), "who answers sees arrivals when they are");
+        let control = cx.control();
+        let interval = control.scheme.interval();
+        if interval > 0 {
+            if self.control.informed(source, destination).is_some_and(|last| time < last + interval) {
+                return;
+            }
+            self.control.inform(source, destination, time);
+        }
+        let i = cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
+        let row = self.control.sources.edit(i);
+        row.sent = row.sent.wrapping_add(1);
+        let count = row.sent;
+        if control.forgets && count.is_multiple_of(100) {
+            return;
+        }
+        let name = Name::Notice.of(destination.number(), count);
+        let partition = cx.net.owner[cx.net.fabric.router_at(source)];
+        let wire = Wire::Notice { source, destination };
+        fx.send(partition, cx.net.lane, time + control.delay, Class::Ordinary, name, wire);
+    }
+
+    /// A source hears that packets to a destination met congestion.
+    pub(crate) fn notified(&mut self, cx: &Static, ends: Ends, fx: &mut impl Fx) {
+        let Ends { source, destination } = ends;
+        let (now, scheme) = (fx.now(), &cx.control().scheme);
+        let i = cx.local.terminals.binary_search(&source).expect("it reached the source's partition") as u32;
+        let u = cx.local.port_of(i);
+        // What was handed over before now went at the pace of then.
+        self.catch_up_terminal(cx, u, now, fx);
+        self.control.sources.edit(i).received += 1;
+        let flow = self.control.flow(source, cx.flow_to(source, destination));
+        let pace = self.control.pace(flow);
+        scheme.notified(pace, now);
+        let Gauge { rate, level } = scheme.gauge(pace, now);
+        fx.record(Record::Notified { time: now, source, destination, rate, level });
+        self.set_due(cx, u, fx);
+    }
+}
