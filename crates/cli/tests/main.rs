@@ -25,6 +25,7 @@ mod record;
 mod resume;
 mod revision;
 mod robust;
+mod routes;
 mod runs;
 mod schema;
 mod supply;

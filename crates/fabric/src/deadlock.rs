@@ -3,7 +3,9 @@
 //! A *channel* is one VC of one link between routers. A routing makes channel B depend on channel A if a packet that
 //! arrived through A may leave through B. If no cycle of dependencies exists, no deadlock can (Dally, Seitz 1987). The
 //! check walks every choice of the routing from every source to every destination. Injection links only begin walks and
-//! ejection links only end them, so neither can be part of a cycle. On the way it finds routes that never end or go
+//! ejection links only end them, so neither can be part of a cycle. If the heads of a routing ask for several channels at once
+//! ([`Facts::escapes`](crate::routing::Facts::escapes)), its escape channels alone must have no cycle, every head must be able to get one, and no packet may leave
+//! them, so that dependencies among them are direct ones (Duato 1993). On the way it finds routes that never end or go
 //! astray. Not modelled: dependencies among several packets of one message, or through terminals.
 
 mod graph;

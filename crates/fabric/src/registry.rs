@@ -128,6 +128,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::minimal_adaptive::ROUTING,
     routing::dimension_adaptive::ROUTING,
     routing::mesh_orders::O1TURN,
+    routing::planar_adaptive::ROUTING,
     routing::mesh_orders::ROMM,
 ];
 

@@ -9,8 +9,14 @@ use crate::{
     hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
     memory,
-    router::{pipelined::config::FlowControl, registry::RouterEntry},
-    run, section, sections,
+    router::{
+        pipelined::{
+            config::{FlowControl, Speculation},
+            presets,
+        },
+        registry::{PIPELINED, RouterEntry},
+    },
+    run, section, sections, services,
     setup::Setup,
     simulation,
     transport::config::{self as transport, Resilience},
@@ -24,7 +30,7 @@ use base::{
 use fabric::{graph::Fabric, routing::Routing};
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch, energy,
-    entry::Contention,
+    entry::{Contention, JobKeys},
     memory::Prediction,
     messages::MessageNetwork,
     section::{Refusal, SectionEntry},
@@ -37,8 +43,9 @@ pub const PACKET: ModelEntry = ModelEntry {
     saved: true,
     ranks: true,
     sections: SECTIONS,
+    job_keys: JobKeys { after: "start", params: services::classes::JOB, sharing: None },
     choices: &[sections::ROUTER_CHOICE],
-    lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
+    lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST, &sections::PRESET_LIST],
     unread: unread::of,
     ..ModelEntry::new(section::ABOUT, build)
 };
@@ -63,26 +70,38 @@ pub const HYBRID: ModelEntry = ModelEntry {
             congestion_control::config::ABOUT.name,
             Refusal { why: "what bypasses the network meets no mark", help: "use model \"packet\"" },
         ),
+        (
+            services::classes::ABOUT.name,
+            Refusal { why: "predictors know no service classes", help: "use model \"packet\"" },
+        ),
     ],
     about: section::HYBRID,
     ..PACKET
 };
 
 /// Sections of the two; `packet` leaves `[hybrid]` alone.
-const SECTIONS: &[&SectionEntry] =
-    &[&sections::HYBRID, &sections::RESILIENCE, &sections::CONTROL, &sections::ROUTER, &energy::SECTION];
+const SECTIONS: &[&SectionEntry] = &[
+    &sections::HYBRID,
+    &sections::RESILIENCE,
+    &sections::CONTROL,
+    &sections::ROUTER,
+    &services::classes::SECTION,
+    &energy::SECTION,
+];
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
-    let packet = config(&parts, diagnostics);
+    let mut packet = config(&parts, diagnostics);
     let hybrid = hybrid(&parts, diagnostics);
     let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
     let control = packet.as_ref().and_then(|_| control(&parts, diagnostics));
+    let services = packet.as_mut().and_then(|p| services::build::build(&parts, p, diagnostics));
     let energy = parts.energy(diagnostics);
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
     if let Some(packet) = &packet {
         check_vcs(&parts, packet, diagnostics);
         check_classes(&parts, packet, diagnostics);
         check_buffers(&parts, packet, diagnostics);
+        check_escapes(&parts, packet, diagnostics);
     }
     if !diagnostics.is_empty() {
         return None;
@@ -105,6 +124,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         resilience,
         control,
         energy,
+        services,
         hybrid,
     }))
 }
@@ -117,7 +137,11 @@ fn config(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<PacketConf
         .ok()?;
     let Some(own) = parts.written.own(sections::ROUTER.about.name) else { return Some(config) };
     let inside = Some(&own.section).filter(|s| s.complete)?;
-    config.inside(&inside.values).map_err(|problems| inside.report(problems, diagnostics)).ok()
+    let values = presets::applied(inside, config.router.name);
+    values
+        .and_then(|values| config.inside(&values))
+        .map_err(|problems| inside.report(problems, diagnostics))
+        .ok()
 }
 
 /// What replaces the network, if the model is hybrid.
@@ -216,6 +240,41 @@ fn check_classes(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Dia
         let message = format!("the routing has {needed} classes of virtual channels, {given} are given");
         let help = "give a number for each of them, or leave it out";
         diagnostics.push(Diagnostic::new(own.section.place("vcs_per_class"), message).help(help));
+    }
+}
+
+/// Refuses routers whose heads cannot ask for several outputs at once, where the routing needs that.
+fn check_escapes(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
+    let (Some(routing), Some(chosen)) = (&parts.routing, parts.written.routing) else { return };
+    if routing.facts().escapes.is_none() {
+        return;
+    }
+    let place = chosen.section.place("deadlock");
+    let name = chosen.entry.about.name;
+    let Some(rules) = packet.pipeline.filter(|_| packet.router.entry.about().name == PIPELINED) else {
+        let message = format!(
+            "heads of routing \"{name}\" with escape channels ask for several outputs at once, and router \"{}\" waits for one",
+            packet.router.name
+        );
+        let help =
+            "add a section [router], and choose router \"input-queued\", \"combined\" or \"output-queued\"";
+        diagnostics.push(Diagnostic::new(place, message).help(help));
+        return;
+    };
+    let own = parts.written.own(sections::ROUTER.about.name).map(|own| &own.section);
+    let mut no = |key: &str, why: &str, help: &str| {
+        let place = own.map_or(place, |section| section.place(key));
+        let message = format!("heads that ask for several outputs at once {why}");
+        diagnostics.push(Diagnostic::new(place, message).help(help));
+    };
+    if rules.vc_allocator.is_none() {
+        no("vc_allocator", "need an allocator of virtual channels", "choose another one");
+    }
+    if rules.virtual_output_queues {
+        no("virtual_output_queues", "are in no queue for one output", "leave it out");
+    }
+    if rules.speculation != Speculation::Off {
+        no("speculation", "do not know for which output to speculate", "leave it out");
     }
 }
 

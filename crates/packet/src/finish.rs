@@ -13,7 +13,7 @@ use super::{
     tables,
     transport::MOST_WINDOWS,
 };
-use crate::setup::Setup;
+use crate::{services, setup::Setup};
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::{
@@ -204,6 +204,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         batches: c.batches,
         method: "batch means".to_owned(),
     });
+    summary.service_classes = services::report::blocks(setup, o, simulated);
     summary.jobs = jobs(setup, &ended);
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);

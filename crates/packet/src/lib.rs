@@ -38,6 +38,7 @@ pub mod sample;
 pub mod samples;
 pub mod section;
 pub mod sections;
+pub mod services;
 pub mod setup;
 mod simulation;
 pub mod state;

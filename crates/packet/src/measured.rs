@@ -1,6 +1,8 @@
 //! What is measured, added up: plain data, which partitions' observers keep and the end of a run merges.
 
-use super::{congestion_control::by_job::JobSums, ledger::Ledger, transport::How};
+use super::{
+    congestion_control::by_job::JobSums, ledger::Ledger, services::sums::ServiceSums, transport::How,
+};
 use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
@@ -183,6 +185,8 @@ pub struct Measured {
     pub tally: Tally,
     /// Source terminals of packets that were delivered in the second half of a run that ends at a time.
     pub heard: Heard,
+    /// Sums by service class; empty without classes.
+    pub services: Vec<ServiceSums>,
     /// What became of a transport's packets.
     pub tallies: Tallies,
     /// What jobs got, with congestion control; empty without.
@@ -192,9 +196,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Nothing measured yet, of so many jobs.
+    /// Nothing measured yet, of so many jobs and service classes.
     #[must_use]
-    pub fn new(jobs: usize, programs: bool, ledger: Option<Ledger>) -> Self {
+    pub fn new((jobs, classes): (usize, usize), programs: bool, ledger: Option<Ledger>) -> Self {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,
@@ -216,6 +220,7 @@ impl Measured {
             message_rows: Vec::new(),
             tally: Tally::new(programs),
             heard: Heard::default(),
+            services: vec![ServiceSums::new(); classes],
             tallies: Tallies::default(),
             controlled: Vec::new(),
             ledger,
@@ -259,6 +264,7 @@ impl Measured {
         self.message_rows.extend(other.message_rows);
         self.tally.merge(other.tally);
         self.heard.merge(&other.heard);
+        self.services.iter_mut().zip(&other.services).for_each(|(a, b)| a.merge(b));
         self.tallies.merge(&other.tallies);
         self.controlled.iter_mut().zip(&other.controlled).for_each(|(a, b)| a.merge(b));
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {

@@ -8,6 +8,7 @@ use super::{
     rails::Rails,
     router::pipelined::config::Pipeline,
     routes::Routes,
+    services::classes::Services,
     transport::config::Resilience,
 };
 use crate::{
@@ -166,6 +167,8 @@ pub struct Network {
     pub hybrid: Option<Hybrid>,
     /// How messages are sent, if links lose packets.
     pub resilience: Option<Resilience>,
+    /// Classes of jobs, if there are any.
+    pub services: Option<Services>,
     /// Idle time after which links sleep; 0 if they do not.
     pub sleep_after: Ps,
     /// Which packets they lose; there if `resilience` is.
@@ -217,11 +220,14 @@ fn reacts(setup: &Setup) -> bool {
 }
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
-/// delivered, predictors, losses and their transport, links that fail while the run is under way.
+/// delivered, predictors, losses and their transport, service classes, routings
+/// whose heads ask for several outputs at once, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
     // Whoever has a transport or congestion control reacts.
-    !reacts(setup) && setup.hybrid.is_none() && setup.change.is_none()
+    let few = setup.hybrid.is_some() || setup.change.is_some();
+    let classes = setup.services.is_some() || setup.routing.facts().escapes.is_some();
+    !reacts(setup) && !few && !classes
 }
 
 impl Network {
@@ -293,6 +299,7 @@ impl Network {
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
             uniform: shortest == setup.packet.chunk && sleep_after == 0,
             sleep_after,
+            services: setup.services.clone(),
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
             ripens: reacts

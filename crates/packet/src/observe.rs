@@ -9,6 +9,7 @@ use super::{
     measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
     rows::{Packet, REPLY_NUMBER},
+    services::report::class_of,
     transport::How,
 };
 use crate::hybrid::{
@@ -42,6 +43,8 @@ pub struct Observer {
     pub sums: Measured,
     /// What predictors learn from, in hybrid runs.
     pub learner: Option<Box<Learner>>,
+    /// Samples are asked for by pair, packet or service class.
+    extra: bool,
     /// The learner hears what is handed over to whom.
     queues: bool,
     /// The learner keeps a sketch of it.
@@ -65,7 +68,7 @@ enum Side {
     Delivered,
 }
 
-engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches);
+engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches, extra);
 
 impl Observer {
     /// Nothing measured yet.
@@ -81,6 +84,7 @@ impl Observer {
             Box::new(Learner::new(sketch))
         };
         let programs = net.work.iter().any(|w| w.program().is_some());
+        let classes = net.services.as_ref().map_or(0, |s| s.names.len());
         Self {
             warmup,
             end,
@@ -90,11 +94,12 @@ impl Observer {
             present: [(0, 0); 2],
             sums: Measured {
                 controlled: vec![JobSums::default(); if net.control.is_some() { net.work.len() } else { 0 }],
-                ..Measured::new(net.work.len(), programs, ledger)
+                ..Measured::new((net.work.len(), classes), programs, ledger)
             },
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
             queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
+            extra: measure.pairs || measure.packets || classes > 0,
             net,
         }
     }
@@ -184,6 +189,11 @@ impl Observer {
         self.sums.bytes_total += payload;
         if time >= self.warmup {
             self.sums.bytes += payload;
+            if self.extra
+                && let Some(sums) = self.sums.services.get_mut(class_of(&self.net, source))
+            {
+                sums.bytes += payload;
+            }
         }
         if let Some(job) = self.controlled(p.destination) {
             let warmup = self.warmup;
@@ -236,12 +246,23 @@ impl Observer {
         let latency = row.delivered - row.created;
         self.sums.latency.record(latency);
         self.sums.batches.record(row.delivered - self.warmup, latency);
+        if self.extra {
+            self.sample_more(row, latency);
+        }
+    }
+
+    /// What few runs ask for.
+    #[inline(never)]
+    fn sample_more(&mut self, row: Row, latency: Ps) {
         if self.measure.pairs {
             let pair = (self.net.fabric.node_of(row.source), self.net.fabric.node_of(row.destination));
             self.sums.pairs.entry(pair).or_default().record(latency);
         }
         if self.measure.packets {
             self.sums.packet_rows.push(row);
+        }
+        if let Some(sums) = self.sums.services.get_mut(class_of(&self.net, row.source)) {
+            sums.latency.record(latency);
         }
     }
 

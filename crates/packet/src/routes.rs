@@ -111,6 +111,12 @@ impl Routes {
         self.facts.stateful
     }
 
+    /// Heads ask for all options of the routing at once: see [`Facts::escapes`].
+    #[must_use]
+    pub fn asks_for_all(&self) -> bool {
+        self.facts.escapes.is_some()
+    }
+
     /// None looks at congestion.
     #[inline]
     #[must_use]

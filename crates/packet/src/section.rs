@@ -14,7 +14,8 @@ use base::{
 };
 
 /// Routers whose insides section `[router]` tells.
-const TAKES_SECTION: [&str; 3] = ["input-queued", "output-queued", "combined"];
+/// Routers that take section `[router]`.
+pub const TAKES_SECTION: [&str; 3] = ["input-queued", "output-queued", "combined"];
 
 /// Documentation and keys of the model.
 pub const ABOUT: About = About {

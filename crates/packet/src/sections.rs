@@ -10,7 +10,7 @@ use crate::{
     router::{
         allocator::{ALLOCATORS, AllocatorEntry},
         arbiter::{ARBITERS, ArbiterEntry},
-        pipelined,
+        pipelined::{self, presets::PRESETS},
         registry::ROUTERS,
     },
     transport::config,
@@ -102,6 +102,14 @@ pub const ARBITER_LIST: List = List {
     plural: "arbiters",
     key: "[router] arbiter",
     entries: || ARBITERS.iter().map(|e| e as &dyn Listed).collect(),
+};
+
+/// Switches that are known by a name, which `[router]` chooses from.
+pub const PRESET_LIST: List = List {
+    singular: "preset",
+    plural: "presets",
+    key: "[router] preset",
+    entries: || PRESETS.iter().map(|e| e as &dyn Listed).collect(),
 };
 
 /// Router architectures, which `router` of `[model]` chooses from.

@@ -2,7 +2,7 @@
 
 use crate::{
     config::PacketConfig, congestion_control::CongestionControl, hybrid::HybridSetup,
-    transport::config::Resilience,
+    services::classes::Services, transport::config::Resilience,
 };
 use base::time::Ps;
 use fabric::{graph::Fabric, routing::Routing};
@@ -49,6 +49,8 @@ pub struct Setup {
     pub control: Option<CongestionControl>,
     /// What parts of the network take.
     pub energy: Option<Energy>,
+    /// Classes of jobs with virtual channels of their own.
+    pub services: Option<Services>,
     /// When a predictor replaces the network.
     pub hybrid: Option<HybridSetup>,
 }

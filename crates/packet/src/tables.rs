@@ -1,12 +1,12 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
 
 use super::{
-    congestion_control::report,
+    congestion_control,
     ended::{Carried, Ended, utilisation},
     measured::{Measured, Row},
     network::Network,
 };
-use crate::setup::Setup;
+use crate::{services, setup::Setup};
 use base::{
     index::{LinkId, TerminalId},
     time::Ps,
@@ -38,7 +38,8 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     if setup.measure.messages {
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
-    tables.extend(report::tables(net, &setup.jobs, ended));
+    tables.extend(congestion_control::report::tables(net, &setup.jobs, ended));
+    tables.extend(services::report::table(setup, net, &ended.observer, simulated));
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
     tables.extend(ended.observer.tally.tables(&jobs, net.rank.cells()));
     tables

@@ -128,7 +128,19 @@ impl<R: Router> State<R> {
             let used = self.net.vcs.get(self.net.vc_row(u, vc)).occupancy;
             used + R::packet_room(&self.net, cx) <= capacity
         };
-        (1..=vcs).map(|k| ChannelId::new((last.number() + k) % vcs)).find(all)
+        let mut next = (1..=vcs).map(|k| ChannelId::new((last.number() + k) % vcs));
+        if Net::<R>::has_services(cx) {
+            let own = self.injection_set(cx, u);
+            return next.find(|vc| own & vc.bit() != 0 && all(vc));
+        }
+        next.find(all)
+    }
+
+    /// Virtual channels of a terminal's service class, a bit each.
+    fn injection_set(&self, cx: &Static, u: LocalPort) -> u16 {
+        let terminal = cx.local.terminals[cx.local.terminal_of(u) as usize];
+        let services = cx.net.services.as_ref();
+        services.map_or(u16::MAX, |s| s.set(s.of_terminal(cx.net.rank[terminal].0)))
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.

@@ -7,6 +7,7 @@ use crate::{
     router::registry::RouterEntry,
     section,
     sections::SCHEME_KEY,
+    services,
 };
 use base::param::{Unread, Value};
 use model::Parts;
@@ -41,6 +42,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         let why = "the routing reads no queues of other routers";
         all.extend(Unread::all("model", &["info_delay"], why));
     }
+    all.extend(services::build::unread(parts));
     all
 }
 

@@ -63,6 +63,9 @@ pub struct Summary {
     /// One entry per job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
+    /// One entry per service class; absent without classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_classes: Vec<ServiceClass>,
     /// Use of links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<Links>,
@@ -110,6 +113,7 @@ impl Summary {
             throughput: None,
             confidence: None,
             jobs: Vec::new(),
+            service_classes: Vec::new(),
             links: None,
             buffers: None,
             congestion: None,
@@ -303,6 +307,19 @@ pub struct Throughput {
     pub accepted_fraction: f64,
     /// Delivered payload of all terminals together.
     pub accepted_bytes_per_s: f64,
+}
+
+/// What became of the packets of a service class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceClass {
+    /// Name of the class, as the experiment gives it.
+    pub name: String,
+    /// Latency of its packets; absent if none arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ps: Option<Latency>,
+    /// Offered and accepted, as fractions of its jobs' terminal links; absent if it has no jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
 }
 
 /// How far the mean packet latency can be trusted.

@@ -40,6 +40,7 @@ pub fn render(summary: &Summary, style: Style) -> String {
     hybrid(&mut out, summary);
     resilience(&mut out, summary);
     congestion_control(&mut out, summary);
+    service_classes(&mut out, summary);
     energy(&mut out, summary);
     if let Some(p) = &summary.performance {
         out.push('\n');
@@ -105,6 +106,20 @@ fn congestion_control(out: &mut String, summary: &Summary) {
         let (packet, message) = (time(job.latency_mean_ps), time(job.message_latency_mean_ps));
         let held = job.held_rate_mean.map_or_else(String::new, |r| format!(", held back to {}", percent(r)));
         line(out, "", &format!("{}: {rate}packets {packet}, messages {message}{held}", job.name));
+    }
+}
+
+fn service_classes(out: &mut String, summary: &Summary) {
+    for (n, class) in summary.service_classes.iter().enumerate() {
+        let latency = class.latency_ps.map_or_else(
+            || "nothing arrived".to_owned(),
+            |l| format!("latency {} mean, {} p99", float_time(l.mean), display(l.p99)),
+        );
+        let accepted = class
+            .throughput
+            .map_or_else(String::new, |t| format!(", {} accepted", percent(t.accepted_fraction)));
+        let label = if n == 0 { "classes" } else { "" };
+        line(out, label, &format!("{}: {latency}{accepted}", class.name));
     }
 }
 

@@ -103,9 +103,9 @@ pub struct RouteArgs {
     /// Files of the cluster, or an experiment with a fabric.
     #[command(flatten)]
     pub network: NetworkArgs,
-    /// The engine: see `netloom list engines`
+    /// The engine: see `netloom list engines`. Left out: the routing of an experiment, for `--to table` and `--to source-routes`
     #[arg(long, value_name = "ENGINE")]
-    pub engine: String,
+    pub engine: Option<String>,
     /// How it routes.
     #[command(flatten)]
     pub routing: EngineArgs,

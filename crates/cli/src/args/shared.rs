@@ -71,6 +71,10 @@ pub enum Form {
     Sl2vl,
     /// Service levels of paths: `slid dlid sl`
     PathSl,
+    /// Next hops of an experiment's routing, with their virtual channels; routing `table` reads it (`fabric route`)
+    Table,
+    /// Ways of an experiment's routing, with their virtual channels; routing `source-routes` reads it (`fabric route`)
+    SourceRoutes,
 }
 
 /// Form of a result.

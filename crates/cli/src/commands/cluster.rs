@@ -5,6 +5,7 @@ use super::{
     network,
 };
 use crate::{
+    args::Form,
     args::Format,
     args::cluster::{EngineArgs, ImportArgs, RouteArgs, VerifyArgs},
     console::Console,
@@ -12,6 +13,7 @@ use crate::{
 };
 use fabric::{
     deadlock,
+    export::routes,
     graph::Fabric,
     routing::Routing,
     subnet::{Lost, Subnet},
@@ -19,7 +21,7 @@ use fabric::{
 };
 use netloom::{
     Error, ErrorKind,
-    cluster::{self, engine},
+    cluster::{self, Failing, engine},
     inventory,
 };
 use serde_json::{Value as Json, json};
@@ -202,13 +204,41 @@ fn report_object(subnet: &Subnet, r: &Report) -> Json {
     })
 }
 
+/// Writes the ways of an experiment's routing.
+fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
+    let usage = |message: &str, help: &str| Error::new(ErrorKind::Usage, message).with_help(help);
+    let write = match args.write.to {
+        Some(Form::Table) => routes::table,
+        Some(Form::SourceRoutes) => routes::source_routes,
+        _ => {
+            let message = "without an engine the ways of an experiment's routing are written";
+            return Err(usage(message, "choose --to table or --to source-routes, or give an --engine"));
+        }
+    };
+    if args.failures.fail_links != Failing::Number(0) || !args.failures.fail.is_empty() {
+        let message = "what fails is of engines; a routing goes by [faults] of its experiment";
+        return Err(usage(message, "write it there"));
+    }
+    let Some((fabric, Some(routing))) = &network.closed else {
+        let message = "there is no routing whose ways could be written";
+        return Err(usage(message, "give an experiment with [fabric] and [routing]"));
+    };
+    let written =
+        write(fabric, routing.as_ref()).map_err(|why| Error::new(ErrorKind::Experiment, why.to_string()))?;
+    if written.drawn {
+        console.remark("note: packets draw their way; all are written, and who reads them draws evenly at the first router");
+    }
+    put(args.write.out.as_deref(), written.text.as_bytes(), args.write.force, console)
+}
+
 /// Computes tables, also around failures, and says how good they are.
 ///
 /// # Errors
 /// If the engine cannot route the network.
 pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let network = network::load(&args.network)?;
-    let engine = engine(&args.engine)?;
+    let Some(name) = &args.engine else { return paths(&network, args, console) };
+    let engine = engine(name)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
     if let Some((left, text)) = network::failed(&args.failures, &subnet, args.routing.seed)? {
@@ -225,7 +255,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     }
     let options = network::options(&args.routing, &subnet)?;
     let begun = Instant::now();
-    let routed = cluster::route(&subnet, &args.engine, &options)?;
+    let routed = cluster::route(&subnet, name, &options)?;
     console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));
     if let Some(form) = args.write.to {
         return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);

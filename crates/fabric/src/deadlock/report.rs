@@ -29,6 +29,10 @@ pub enum Fault {
     NoSuchVc,
     /// The port leads to a terminal that is not the destination.
     WrongTerminal,
+    /// A head may ask for no escape channel, though the routing has such.
+    NoEscape,
+    /// A packet may leave the escape channels, so that what it waits for there is not known.
+    LeavesEscape,
     /// A packet may come by again and again, or visit more routers than a route should.
     Endless,
 }
@@ -95,6 +99,10 @@ impl fmt::Display for Astray {
                 )?;
             }
             Fault::WrongTerminal => write!(f, "router {router} chooses port {port}, another terminal's,")?,
+            Fault::NoEscape => write!(f, "a head at router {router} may ask for no escape channel")?,
+            Fault::LeavesEscape => {
+                write!(f, "router {router} chooses VC {vc} on port {port} out of an escape channel")?;
+            }
             Fault::Endless => write!(f, "a route through router {router} may never end")?,
         }
         write!(f, " from terminal {source} to terminal {destination}")

@@ -78,9 +78,15 @@ struct Broken {
     forgets: bool,
 }
 
+impl Broken {
+    fn escapes(&self) -> bool {
+        matches!(self.fault, Fault::NoEscape | Fault::LeavesEscape)
+    }
+}
+
 impl Routing for Broken {
     fn vcs(&self) -> u8 {
-        1
+        1 + u8::from(self.escapes())
     }
 
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
@@ -105,12 +111,14 @@ impl Routing for Broken {
             Fault::Unplugged => out.push(Choice { port: PortId::new(9), ..right }),
             Fault::NoSuchVc => out.push(Choice { vc: ChannelId::new(1), ..right }),
             Fault::WrongTerminal => out.push(Choice { port: PortId::new(2), ..right }),
+            Fault::NoEscape => out.push(Choice { vc: ChannelId::new(1), ..right }),
+            Fault::LeavesEscape => out.extend([right, Choice { vc: ChannelId::new(1), ..right }]),
             Fault::Endless => out.push(Choice { port: PortId::new(1), ..right }),
         }
     }
 
     fn facts(&self) -> Facts {
-        Facts::OBLIVIOUS
+        Facts { escapes: self.escapes().then_some(1), ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
@@ -121,7 +129,15 @@ impl Routing for Broken {
 #[test]
 fn wrong_choices_are_named() {
     let ring = fabric("torus", &[("dims", Constant::Ints(&[4]))]);
-    let faults = [Fault::NoChoice, Fault::Unplugged, Fault::NoSuchVc, Fault::WrongTerminal, Fault::Endless];
+    let faults = [
+        Fault::NoChoice,
+        Fault::Unplugged,
+        Fault::NoSuchVc,
+        Fault::WrongTerminal,
+        Fault::NoEscape,
+        Fault::LeavesEscape,
+        Fault::Endless,
+    ];
     for (fault, forgets) in faults.into_iter().flat_map(|f| [(f, false), (f, true)]) {
         let routing = Broken { fault, fabric: ring.clone(), forgets };
         let report = check(&ring, &routing, u64::MAX);

@@ -224,6 +224,8 @@ impl Walker<'_, '_> {
         if u64::from(from.visited) > 4 * u64::from(self.fabric.routers()) + 16 || from.visited == u16::MAX {
             return Err(astray(Fault::Endless, from, destination));
         }
+        let escapes = self.routing.facts().escapes.map(ChannelId::new);
+        let escaped = from.visited > 0 && escapes.is_some_and(|first| from.vc < first);
         for choice in options {
             if choice.vc >= ChannelId::new(self.routing.vcs()) {
                 return fail(Fault::NoSuchVc, choice);
@@ -235,7 +237,18 @@ impl Walker<'_, '_> {
                 Peer::Terminal(terminal) if terminal == destination => {}
                 Peer::Terminal(_) => return fail(Fault::WrongTerminal, choice),
                 Peer::Router { router, port } => {
-                    self.dependencies.add(from.router, (from.in_port, from.vc), (choice.port, choice.vc));
+                    let outside = escapes.is_some_and(|first| choice.vc >= first);
+                    if escaped && outside {
+                        return fail(Fault::LeavesEscape, choice);
+                    }
+                    if escapes.is_some() && options.iter().all(|o| Some(o.vc) >= escapes) {
+                        return fail(Fault::NoEscape, choice);
+                    }
+                    // Who waits for an adaptive channel waits for an escape channel, too: dependencies of the latter decide.
+                    let counts = escapes.is_none() || (!outside && (escaped || from.visited == 0));
+                    if counts {
+                        self.dependencies.add(from.router, (from.in_port, from.vc), (choice.port, choice.vc));
+                    }
                     let to = Situation {
                         router,
                         in_port: port,

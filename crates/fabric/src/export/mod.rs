@@ -5,6 +5,7 @@
 //! `graph` reads it back; [`edge_list`], which it reads too, is shorter and numbers ports anew.
 
 pub mod cluster;
+pub mod routes;
 
 use crate::graph::{Fabric, Peer};
 use base::index::{PortId, RouterId, TerminalId};

@@ -7,6 +7,7 @@
 
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
+    minimal_escape::MinimalEscape,
     select::{SELECT, Select},
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 };
 use base::{
     index::{ChannelId, Column, PortId, RouterId},
-    param::{Param, Problem, Values},
+    param::{Kind, Param, Problem, Unread, Values},
     registry::About,
 };
 use std::sync::Arc;
@@ -28,17 +29,35 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         summary: "mesh and torus: any shortest path, chosen hop by hop, by virtual networks",
         doc: "At every router `select` chooses among the dimensions that are not yet right; in each the packet goes the \
               shorter way, and where both directions of a ring are equally long, up if the sum of the destination's \
-              coordinates is even. Deadlock is prevented by virtual networks rather than by escape channels, because \
-              a packet here waits for the port it was given. A virtual network fixes the directions of all dimensions but \
+              coordinates is even. By default deadlock is prevented by virtual networks, \
+              because a packet waits for the port it was given. A virtual network fixes the directions of all dimensions but \
               the last one larger than 1: 2^(n-1) for n such dimensions. On a torus each is doubled for every ring \
               edge that a packet may cross: n + 1 levels. So a 2-D mesh needs 2 virtual channels, a 3-D mesh 4, a 2-D \
               torus 6, a 3-D torus 16; more than 16 are refused (`shortest-path` with `deadlock = \"hops\"` is the \
-              alternative). A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
+              alternative). With `deadlock = \"escape\"` a head asks for the adaptive channels of all shortest ways at once and for an escape channel \
+              in dimension order, where a packet stays once it is there (Duato; BookSim's min_adapt): 2 classes of virtual channels on a mesh, the first one for escape, 3 on a torus, whose rings \
+              have datelines for packets, as `partition = \"packet\"` of dimension-order. Clocked routers with section [router] can do that; there `select` is not asked. A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
               router that it is asked at, without delay; with `route_per = \"chunk\"` the earlier chunks of the same packet \
               count.",
         source: "Linder, Harden: An Adaptive and Fault Tolerant Wormhole Routing Strategy for k-ary n-cubes, IEEE Trans. \
-                 Computers 1991; Dally, Towles: Principles and Practices of Interconnection Networks, 2004, chapter 10",
-        params: &[Param { default: Some("least-queue"), ..SELECT }],
+                 Computers 1991; Dally, Towles: Principles and Practices of Interconnection Networks, 2004, chapter 10; `escape`: \
+                 Duato: A New Theory of Deadlock-Free Adaptive Routing in Wormhole Networks, IEEE TPDS 1993; BookSim 2, routefunc.cpp (min_adapt_mesh)",
+        params: &[
+            Param { default: Some("least-queue"), ..SELECT },
+            Param {
+                name: "deadlock",
+                kind: Kind::Choice(&["virtual-networks", "escape"]),
+                default: Some("virtual-networks"),
+                doc: "what keeps packets from waiting for each other: a channel for every set of directions, or escape channels",
+            },
+            Param {
+                name: "outputs",
+                kind: Kind::Choice(&["all", "first"]),
+                default: Some("all"),
+                doc: "with escape channels: whose adaptive channels a head asks for, of all shortest ways or of the one along the lowest dimension. The latter is what BookSim 2's min_adapt \
+                      comes to: its set of outputs keeps one of each priority",
+            },
+        ],
     },
     build,
     bytes: super::no_table_bytes,
@@ -69,6 +88,13 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
         .shape::<GridShape>()
         .cloned()
         .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &["mesh", "torus"]))?;
+    let select = Select::from_values(values, SELECT.name);
+    if values.text("deadlock") == "escape" {
+        let outputs = if values.text("outputs") == "first" { 1 } else { usize::MAX };
+        let escape =
+            MinimalEscape::new(fabric, select, outputs).expect("it has the shape of a mesh or torus");
+        return Ok(Box::new(escape));
+    }
     let mut signed: Vec<usize> = (0..shape.dims.len()).filter(|&d| shape.dims[d] > 1).collect();
     let n = signed.len() as u32;
     signed.pop();
@@ -87,7 +113,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
         RouterId::first(fabric.routers()).map(|router| shape.coordinates(router.number())).collect();
     let even = coordinates.iter().map(|x| x.iter().sum::<u32>() % 2 == 0).collect();
     Ok(Box::new(MinimalAdaptive {
-        select: Select::from_values(values, SELECT.name),
+        select,
         signed,
         networks: networks as u8,
         levels: levels as u8,
@@ -174,6 +200,10 @@ impl Routing for MinimalAdaptive {
             terminals_alike: true,
             ..Facts::ADAPTIVE
         }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::all("routing", &["outputs"], "without escape channels a head asks for one output")
     }
 
     fn memory(&self, _: &Hop) -> u64 {

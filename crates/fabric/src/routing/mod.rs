@@ -17,8 +17,10 @@ pub(crate) mod legs;
 pub mod mesh_orders;
 pub mod minimal;
 pub mod minimal_adaptive;
+mod minimal_escape;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
+pub mod planar_adaptive;
 pub mod progressive_adaptive;
 mod progressive_adaptive_legs;
 pub(crate) mod select;
@@ -107,6 +109,9 @@ pub struct Facts {
     /// True if the terminals of a router are routed alike, as sources and as destinations, but for the last port: the
     /// deadlock check then looks at one terminal per router.
     pub terminals_alike: bool,
+    /// Of a routing whose heads must ask for all of [`Routing::options`] at once and take what they get: virtual channels below this one are escape channels, which every
+    /// head may have and no packet leaves; the others may form cycles. Only routers whose heads can ask for several outputs take it.
+    pub escapes: Option<u8>,
     /// True if its user asked for virtual channels that are known to form a cycle: the deadlock check then tells it, and refuses nothing.
     pub may_deadlock: bool,
 }
@@ -118,6 +123,7 @@ impl Facts {
         oblivious: false,
         needs_published: false,
         terminals_alike: false,
+        escapes: None,
         may_deadlock: false,
     };
     /// What assumes least of a routing that looks at no queues.
@@ -131,6 +137,7 @@ impl Facts {
             oblivious: self.oblivious && other.oblivious,
             needs_published: self.needs_published || other.needs_published,
             terminals_alike: self.terminals_alike && other.terminals_alike,
+            escapes: self.escapes.max(other.escapes),
             may_deadlock: self.may_deadlock || other.may_deadlock,
         }
     }

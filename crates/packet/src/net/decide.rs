@@ -136,6 +136,25 @@ impl<R: Router> Net<R> {
         }
     }
 
+    /// All that the routing could answer for a head chunk at a router, for routings whose heads ask for all of it at once.
+    pub fn options(&self, cx: &Static, c: ChunkRow, line: &Line, vc: ChannelId, out: &mut Vec<Choice>) {
+        let End::Router { router, in_port, .. } = line.end else { unreachable!("only routers route") };
+        let chunk = self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let hop = Hop {
+            router,
+            in_port,
+            vc,
+            visited: chunk.visited(),
+            source: packet.source(),
+            destination: packet.destination,
+            state: self.notes.get(c),
+            random: cx.net.route_stream,
+        };
+        cx.net.routes.route_of(packet.start, vc).routing.options(&hop, out);
+        debug_assert!(!out.is_empty(), "a routing has an answer for every head");
+    }
+
     /// Touches the output that the chunk of a flight on link `u` will take, if that is known ahead.
     #[inline]
     pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: FlightRow) {

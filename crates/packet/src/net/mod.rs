@@ -335,6 +335,13 @@ impl<R: Router> Net<R> {
         Self::FULL && cx.net.control.is_some()
     }
 
+    /// Jobs have virtual channels by class.
+    #[inline]
+    pub fn has_services(cx: &Static) -> bool {
+        debug_assert!(Self::FULL || cx.net.services.is_none(), "a plain run has no service classes");
+        Self::FULL && cx.net.services.is_some()
+    }
+
     /// Predictors may take the network's place.
     #[inline]
     pub fn is_hybrid(cx: &Static) -> bool {

@@ -64,6 +64,20 @@ impl GridLeg {
         None
     }
 
+    /// True for a torus.
+    pub(crate) fn wraps(&self) -> bool {
+        self.shape.wraps
+    }
+
+    /// Ports of all dimensions that are not yet right, each the shorter way.
+    pub(crate) fn minimal(&self, from: RouterId, to: RouterId) -> impl Iterator<Item = PortId> + '_ {
+        let n = self.shape.dims.len();
+        let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
+        let at = At { router: from, in_port: PortId::new(0), vc: ChannelId::FIRST, begun: false };
+        let both = row(from).iter().zip(row(to)).enumerate().filter(|(_, (a, b))| a != b);
+        both.map(move |(d, (&from, &to_x))| self.step(&at, to, d as u32, from, to_x).0)
+    }
+
     /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
     #[inline]
     fn step(&self, at: &At, to: RouterId, d: u32, from: u32, to_x: u32) -> (PortId, ChannelId) {

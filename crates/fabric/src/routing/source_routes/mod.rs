@@ -35,7 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               terminal to that one leave the source's router through the first port, the router behind it through the second, \
               and so on to the destination's router; its port to the terminal may stand last. `#` begins a \
               comment. A port written `port/vc` also gives the virtual channel of its link; this is so for all ports \
-              between routers or for none. Several routes of one pair are alternatives, among which `select` chooses at the \
+              between routers or for none; where it is so, the port to the terminal may give one, too (left out: 0). Several routes of one pair are alternatives, among which `select` chooses at the \
               first router; `least-queue` and `most-credits` look at its ports. Terminals of one router need no route, all others that failures \
               leave do. If no channels are given, each route has one from end to end, the lowest on which no cycle of \
               dependencies closes (`deadlock = \"layers\"`), or a new one on each link (`hops`), whichever needs fewer. \
@@ -62,7 +62,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 /// Who says which channel a packet takes.
 enum Lanes {
     /// The file, link by link.
-    Given { vcs: Vec<u8>, count: u8 },
+    Given { vcs: Vec<u8>, outs: Vec<u8>, count: u8 },
     /// One for each route.
     Layers { layers: Vec<u8>, count: u8 },
     /// The number of links crossed so far.
@@ -131,8 +131,9 @@ fn complete(fabric: &Fabric, routes: &[Route]) -> Result<(), String> {
 fn lanes(fabric: &Fabric, routes: &[Route], values: &Values) -> Result<Lanes, Vec<Problem>> {
     if routes.iter().any(|r| !r.vcs.is_empty()) {
         let vcs: Vec<u8> = routes.iter().flat_map(|r| r.vcs.iter().copied()).collect();
-        let count = 1 + vcs.iter().copied().max().unwrap_or(0);
-        return Ok(Lanes::Given { vcs, count });
+        let outs: Vec<u8> = routes.iter().map(|r| r.out).collect();
+        let count = 1 + vcs.iter().chain(&outs).copied().max().unwrap_or(0);
+        return Ok(Lanes::Given { vcs, outs, count });
     }
     let (most, rule) = (values.u32("max_vcs") as u8, values.text(DEADLOCK.name));
     let hops = routes.iter().map(|r| r.ports.len()).max().unwrap_or(0).max(1);
@@ -190,7 +191,11 @@ impl SourceRoutes {
         let (router, port) = self.fabric.attached(hop.destination);
         let route = hop.state as usize;
         let over = hop.visited == 0 || u32::from(hop.visited) == self.begin[route + 1] - self.begin[route];
-        (router == hop.router && over).then_some(Choice { port, vc: ChannelId::FIRST, state: 0 })
+        let vc = match &self.lanes {
+            Lanes::Given { outs, .. } if hop.visited > 0 => ChannelId::new(outs[route]),
+            _ => ChannelId::FIRST,
+        };
+        (router == hop.router && over).then_some(Choice { port, vc, state: 0 })
     }
 
     fn choice(&self, route: u32, at: u16) -> Choice {

@@ -16,6 +16,8 @@ pub(super) struct Route {
     pub(super) ports: Box<[PortId]>,
     /// Their channels; empty if none are given.
     pub(super) vcs: Box<[u8]>,
+    /// Channel of the link to the destination.
+    pub(super) out: u8,
 }
 
 impl Route {
@@ -90,7 +92,7 @@ fn route<'a>(
                 vcs.extend(vc);
                 router = next;
             }
-            Peer::Terminal(terminal) if terminal == destination => out = Some(()),
+            Peer::Terminal(terminal) if terminal == destination => out = Some(vc.unwrap_or(0)),
             Peer::Terminal(terminal) => {
                 return Err((word, format!("port {port} of router {router} leads to terminal {terminal}")));
             }
@@ -109,7 +111,8 @@ fn route<'a>(
     }
     // Between terminals of one router packets go straight out.
     let needed = fabric.router_at(source) != end;
-    Ok(needed.then(|| Route { source, destination, ports: ports.into(), vcs: vcs.into() }))
+    let out = out.unwrap_or(0);
+    Ok(needed.then(|| Route { source, destination, ports: ports.into(), vcs: vcs.into(), out }))
 }
 
 /// `port` or `port/vc`.

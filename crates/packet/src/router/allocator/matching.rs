@@ -20,6 +20,8 @@ pub struct Request {
     pub age: u64,
     /// Whatever the caller goes by.
     pub label: u32,
+    /// Which memory of arbiters knows its kind, see [`Frame::memories`].
+    pub memory: u8,
 }
 
 /// What does not change from one allocation to the next, and the number of the present one.
@@ -37,6 +39,8 @@ pub struct Frame {
     pub arbiter: Arbiter,
     /// How often what is left is tried, for allocators that iterate.
     pub iterations: u32,
+    /// Memories that every arbiter has: turns of one kind of requests do not move those of another.
+    pub memories: u32,
     /// A name of its own in the network, the run's seed in it.
     pub name: u64,
     /// Number of the allocation, ascending.
@@ -60,17 +64,21 @@ impl Frame {
     /// Words that an allocation keeps: those of rows' arbiters, of columns', and one for the allocator.
     #[must_use]
     pub fn words(&self) -> usize {
-        1 + self.of(Side::Columns, self.columns).start
+        1 + self.memories as usize * self.of(Side::Columns, self.columns, 0).start
     }
 
-    /// Words of the `n`th arbiter of a side.
-    fn of(&self, side: Side, n: u32) -> Range<usize> {
+    /// Words of the `n`th arbiter of a side, of one of its memories.
+    fn of(&self, side: Side, n: u32, memory: u8) -> Range<usize> {
         let row = self.arbiter.words(self.columns, self.column_group);
+        let column = || self.arbiter.words(self.rows, self.row_group);
         let (start, each) = match side {
             Side::Rows => (0, row),
-            Side::Columns => (self.rows as usize * row, self.arbiter.words(self.rows, self.row_group)),
+            Side::Columns => (self.rows as usize * row, column()),
         };
-        let start = start + n as usize * each;
+        let mut start = start + n as usize * each;
+        if memory > 0 {
+            start += usize::from(memory) * (self.rows as usize * row + self.columns as usize * column());
+        }
         start..start + each
     }
 
@@ -89,7 +97,7 @@ impl Frame {
     pub(super) fn turn(&self, arbiter: Arbiter, words: &[u64], side: Side, request: &Request) -> u64 {
         let (own, other) = request.on(side);
         // PIM draws lots whatever arbiters there are: words may be those of another kind then.
-        let words = words.get(self.of(side, own)).unwrap_or(&[]);
+        let words = words.get(self.of(side, own, request.memory)).unwrap_or(&[]);
         u64::from(request.level) << 60 | arbiter.turn(words, &self.place(side, own), other, request.age)
     }
 }
@@ -191,7 +199,7 @@ impl Matching {
         let request = self.requests[n as usize];
         for side in [Side::Rows, Side::Columns] {
             let (own, other) = request.on(side);
-            let first = frame.of(side, own).start;
+            let first = frame.of(side, own, request.memory).start;
             let changes = &mut self.changes;
             frame
                 .arbiter

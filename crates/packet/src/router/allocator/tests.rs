@@ -15,8 +15,17 @@ struct Kept {
 impl Kept {
     fn new(name: &str, arbiter: Arbiter, (rows, columns): (u32, u32), iterations: u32) -> Self {
         let entry = find(ALLOCATORS, name).expect("a registered allocator");
-        let frame =
-            Frame { rows, columns, row_group: 2, column_group: 3, arbiter, iterations, name: 99, step: 0 };
+        let frame = Frame {
+            rows,
+            columns,
+            row_group: 2,
+            column_group: 3,
+            arbiter,
+            iterations,
+            memories: 1,
+            name: 99,
+            step: 0,
+        };
         let matching = Matching::new(rows as usize, columns as usize);
         Self { entry, frame, words: vec![0; frame.words()], matching }
     }
@@ -42,7 +51,7 @@ fn matrix(seed: u64, (rows, columns): (u32, u32), density: u64, levels: u64) -> 
             let draw = mix64(mix64(seed) ^ u64::from(row * 64 + column));
             if draw % 100 < density {
                 let (level, age) = ((draw >> 20) % levels, draw >> 30 & 0xffff);
-                all.push(Request { row, column, level: level as u8, age, label: 0 });
+                all.push(Request { row, column, level: level as u8, age, label: 0, memory: 0 });
             }
         }
     }
@@ -233,7 +242,7 @@ fn winners(arbiter: Arbiter, rounds: usize, ages: impl Fn(usize, u32) -> u64) ->
     (0..rounds)
         .map(|round| {
             let requests: Vec<Request> = asked(round)
-                .map(|(n, row)| Request { row, column: 0, level: 0, age: ages(n, row), label: 0 })
+                .map(|(n, row)| Request { row, column: 0, level: 0, age: ages(n, row), label: 0, memory: 0 })
                 .collect();
             kept.allocate(&requests)[0].row
         })
@@ -259,7 +268,7 @@ fn arbiters_serve_as_they_say() {
 #[test]
 fn the_least_recently_served_wins() {
     let of = |rows: &[u32]| -> Vec<Request> {
-        rows.iter().map(|&row| Request { row, column: 0, level: 0, age: 0, label: 0 }).collect()
+        rows.iter().map(|&row| Request { row, column: 0, level: 0, age: 0, label: 0, memory: 0 }).collect()
     };
     for (arbiter, expected) in [(Arbiter::Matrix, 1), (Arbiter::RoundRobin, 2)] {
         let mut kept = Kept::new("separable-input-first", arbiter, (4, 1), 1);

@@ -1,5 +1,6 @@
 //! Parameters of pipelined routers: section `[router]`.
 
+use super::presets::CHOICES;
 use crate::router::{
     allocator,
     arbiter::{self, ARBITERS, Arbiter},
@@ -191,6 +192,12 @@ pub const ABOUT: About = About {
              2.3.1 (combined input and output buffers).",
     params: &[
         Param {
+            name: "preset",
+            kind: Kind::Choice(&CHOICES),
+            default: Some("none"),
+            doc: "A switch that is known by a name: values for keys of this section that the file does not give (`netloom list presets`).",
+        },
+        Param {
             name: "vc_allocator",
             kind: Kind::Choice(&VC_ALLOCATORS),
             default: Some("islip"),
@@ -286,7 +293,7 @@ pub const ABOUT: About = About {
             kind: Kind::Bytes,
             default: Some(""),
             doc: "Buffer at outputs. `input-queued`: chunks that own a buffer behind the link and wait for it, of an output (default: no bound but that). `combined` and `output-queued`: \
-                  chunks that wait for link and credits, of each virtual channel (default 4 chunks).",
+                  chunks that wait for link and credits, of each virtual channel (default 4 chunks, with virtual cut-through at least a packet).",
         },
         Param {
             name: "input_buffers",
@@ -358,6 +365,7 @@ impl Pipeline {
             Some(base::param::Value::Ints(counts)) => per_class(counts, context.vcs, &mut problems),
             _ => None,
         };
+        let whole = values.text("flow_control") == FLOW_CONTROL[1];
         let pipeline = Self {
             vc_allocator: Some(place(&VC_ALLOCATORS, &values.text("vc_allocator")))
                 .filter(|&n| n < allocator::NAMES.len()),
@@ -379,7 +387,11 @@ impl Pipeline {
             virtual_output_queues: values.bool("virtual_output_queues"),
             vcs_per_class: classes,
             ejection_any: values.text("ejection_vcs") == "any",
-            output_queue: if queued { Some(written.unwrap_or(4)) } else { None },
+            output_queue: if queued {
+                Some(written.unwrap_or(if whole { context.chunks.max(4) } else { 4 }))
+            } else {
+                None
+            },
             output_buffer: if queued { u32::MAX } else { written.unwrap_or(u32::MAX) },
             unlimited_switch: router == "output-queued",
             input_sharing: sharing("input_buffers"),

@@ -171,7 +171,8 @@ impl<M: Mode> Net<Pipelined<M>> {
                     // What the routing said is kept where the chunk is, until the head comes to the front of its queue.
                     self.router.entries.edit(row).queue = choice.port.number();
                     self.notes.set(c, choice.state);
-                    self.chunks.edit(c).set_origin(u32::from(choice.vc.number()));
+                    let class = choice.vc.plus(self.router.offset(vc));
+                    self.chunks.edit(c).set_origin(u32::from(class.number()));
                 } else if self.is_lost(cx, local, input, vc, c, fx) {
                     continue;
                 }
@@ -220,6 +221,19 @@ impl<M: Mode> Net<Pipelined<M>> {
         c: ChunkRow,
         fx: &mut impl Fx,
     ) -> fabric::routing::Choice {
+        let (line, class) = self.question(cx, local, input, vc);
+        self.decide(cx, c, &line, class, fx)
+    }
+
+    /// Where the routing is asked for what came in at an input's VC: a line that ends there, and the VC's class.
+    #[inline]
+    pub(super) fn question(
+        &self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        vc: ChannelId,
+    ) -> (Line, ChannelId) {
         let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
         let end = End::Router { router, base, in_port: PortId::new(input.number() - base.number()), local };
         let line = Line { link: LinkId::new(NIL), timing: 0, own_base: base, end };
@@ -227,7 +241,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let terminal =
             matches!(cx.local.upstream[input].side(), Side::Here(port) if !cx.local.is_routers(port));
         let class = if terminal { 0 } else { self.router.class_of[usize::from(vc.number())] };
-        self.decide(cx, c, &line, ChannelId::new(class), fx)
+        (line, ChannelId::new(class))
     }
 
     /// When nobody asked for anything at `s`: the next instant at which somebody could without an arrival.
@@ -237,15 +251,26 @@ impl<M: Mode> Net<Pipelined<M>> {
             for unit in self.router.busy_units(input) {
                 let row = self.router.units.get(unit);
                 debug_assert!(row.stage != Stage::Idle || row.ready > s, "a head in front was routed");
-                let chance = if row.ready > s { row.ready } else { self.next_room(cx, row.out, s) };
+                let chance = match row.ready > s {
+                    true => row.ready,
+                    false if row.stage == Stage::Routed && Self::asks_for_all(cx) => {
+                        self.next_room_of_any(cx, input, unit, s)
+                    }
+                    false => self.next_room(cx, row.out, s),
+                };
                 next = next.min(chance);
+                if M::FEATURES && self.router.shares.is_some() {
+                    // A cap ends by itself; if it was not the cap, the look is in vain.
+                    let opens = self.opens(cx, self.router.channel_of(input, unit), row.out);
+                    next = next.min(if opens > s { opens } else { NEVER });
+                }
             }
         }
         next
     }
 
     /// The next instant after `s` at which more may fit into an output, as far as it is known.
-    fn next_room(&self, cx: &Static, out: LocalPort, s: Ps) -> Ps {
+    pub(super) fn next_room(&self, cx: &Static, out: LocalPort, s: Ps) -> Ps {
         let release = self.ports.get(out).next_release().unwrap_or(NEVER);
         if self.router.rules.output_queue.is_some() {
             let tail = if self.router.rules.wait_for_tail_credit { release } else { NEVER };

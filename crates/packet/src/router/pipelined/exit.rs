@@ -79,8 +79,11 @@ impl<M: Mode> Net<Pipelined<M>> {
         fits_shared(threshold, own, n, least, u32::from(self.width) * (capacity - least), used)
     }
 
-    /// Whether an output takes a chunk at `s`, whatever its VC: its link is free, or its buffer has room.
-    pub(super) fn is_open(&self, cx: &Static, out: LocalPort, s: Ps) -> bool {
+    /// Whether an output takes a chunk at `s` that came in by `vc`, whatever VC it goes out by: its link is free, or its buffer has room.
+    pub(super) fn is_open(&self, cx: &Static, out: LocalPort, vc: ChannelId, s: Ps) -> bool {
+        if M::FEATURES && s < self.opens(cx, vc, out) {
+            return false;
+        }
         let buffer = self.router.rules.output_buffer;
         if buffer == u32::MAX {
             return true;
@@ -151,6 +154,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         } else {
             debug_assert!(self.fits(cx, out, vc, 1), "what crosses the switch has room");
             self.vcs.edit(o).occupancy += 1;
+            self.serve(cx, out, vc, c, s);
             self.put_on_link(cx, c, out, vc, begin, fx);
             self.announce(cx, out, fx);
         }
@@ -201,13 +205,8 @@ impl<M: Mode> Net<Pipelined<M>> {
             // Counted as of the start: later credits must not decide an earlier service.
             self.drain_credits(u, start);
             // The credit may have been another VC's.
-            let ready = self.with_room(cx, u);
-            if ready == 0 {
-                continue;
-            }
-            let port = self.ports.edit(u);
-            let vc = channels::after(ready, port.last_vc);
-            port.last_vc = vc;
+            let Some(vc) = self.served_first(cx, u, self.with_room(cx, u), start) else { continue };
+            self.ports.edit(u).last_vc = vc;
             let v = self.vc_row(u, vc);
             let row = self.vcs.edit(v);
             let c = row.own.pop(&self.chunks).expect("a waiting VC has something");
@@ -218,6 +217,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             }
             debug_assert!(*self.router.lengths.get(v) > 0, "what leaves a queue was counted");
             *self.router.lengths.edit(v) -= 1;
+            self.serve(cx, u, vc, c, start);
             self.put_on_link(cx, c, u, vc, start, fx);
         }
     }
@@ -230,10 +230,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
         let start = port.clock.rounded(timing.denominator).max(port.since);
-        if self.with_room(cx, u) != 0 {
-            return start;
-        }
-        port.next_release().map_or(NEVER, |release| start.max(release))
+        self.start_by_class(cx, u, self.with_room(cx, u), start)
     }
 
     /// VCs with something waiting at an output and room behind the link, as far as credits were counted.
@@ -292,9 +289,14 @@ impl<M: Mode> Net<Pipelined<M>> {
             let chunks = row.fifo.iter(&self.chunks).count() as u32;
             let line = Self::line(cx, if row.stage == Stage::Idle { u } else { row.out });
             // What it waits for; nothing if it will move by itself: then its chunks do not count.
+            if row.stage == Stage::Routed && Self::asks_for_all(cx) {
+                let (vc, to) = (shape.channel(unit - first), self.waits_for(cx, u, unit));
+                visit((self.input_link(cx, u), vc), if to.is_empty() { 0 } else { chunks }, &to);
+                continue;
+            }
             let group = match row.stage {
                 Stage::Routed => {
-                    let group = self.router.group(line, row.vc.number(), cx.net.config.vcs);
+                    let group = self.router.group(line, row.vc.number());
                     if self.free_vcs(cx, row, group) == 0 { group } else { 0 }
                 }
                 Stage::Active if !self.fits(cx, row.out, row.vc, 1) => row.vc.bit(),

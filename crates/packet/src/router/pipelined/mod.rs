@@ -7,6 +7,10 @@
 pub mod config;
 mod cycle;
 mod exit;
+mod options;
+pub mod presets;
+mod service;
+mod shares;
 mod stages;
 
 use super::{
@@ -37,7 +41,9 @@ use engine::state::{
     Journal, NIL, Table,
     mode::{Mode, Undo},
 };
+use fabric::routing::Choice;
 use serde::{Deserialize, Serialize};
+use shares::{Sets, Shares};
 
 /// A queue at an input: a virtual channel's, or a virtual channel's for one output.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +107,8 @@ struct Work {
     /// Held rows, held columns.
     rows: Vec<bool>,
     columns: Vec<bool>,
+    /// What the routing could answer for the head that asks.
+    options: Vec<Choice>,
     /// Held units that send.
     sends: Vec<(LocalPort, u32)>,
 }
@@ -119,7 +127,7 @@ pub struct Pipelined<M: Mode = Undo> {
     busy: Table<u64, M>,
     /// By input VC, if outputs have queues at inputs.
     entries: Table<Entry, M, VcRow>,
-    /// VC whose turn it is, by way into the switch.
+    /// VC whose turn it is, by way into the switch, and by service class where these have turns of their own.
     turns: Table<u32, M>,
     /// Words of allocators.
     words: Table<u64, M>,
@@ -133,8 +141,16 @@ pub struct Pipelined<M: Mode = Undo> {
     bits: Column<LocalPort, (u32, u32)>,
     /// Class of VCs.
     class_of: [u8; 16],
-    /// VCs of classes, a bit each.
+    /// VCs of classes, a bit each: of service classes one after another.
     groups: [u16; 16],
+    /// The same toward terminals, where packets may use any.
+    ejects: [u16; 16],
+    /// Number of the first class of each VC's service class.
+    offsets: [u8; 16],
+    /// How service classes share outputs, if there are any.
+    shares: Option<Shares>,
+    /// What outputs keep of service classes.
+    books: Table<u64, M>,
     /// Taken out while a cycle runs.
     work: Option<Box<Work>>,
     /// Most units and ports of a router.
@@ -153,11 +169,12 @@ impl<M: Mode> PartialEq for Pipelined<M> {
             && self.turns == other.turns
             && self.words == other.words
             && self.lengths == other.lengths
+            && self.books == other.books
     }
 }
 
-/// VCs of classes, a bit each, and class of each VC.
-fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> ([u16; 16], [u8; 16]) {
+/// VCs of classes and class of each VC, where there are no service classes.
+fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> Sets {
     let (mut groups, mut class_of, mut first) = ([0; 16], [0; 16], 0);
     for class in 0..classes.min(16) {
         let count = rules.vcs_per_class.map_or(vcs / classes, |all| all[usize::from(class)]);
@@ -168,7 +185,7 @@ fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> ([u16; 16], [u8; 16]) {
         first += count;
     }
     debug_assert!(first <= vcs, "classes share the virtual channels");
-    (groups, class_of)
+    Sets { groups, ejects: [u16::MAX >> (16 - vcs.min(16)); 16], class_of, offset: [0; 16] }
 }
 
 impl Shape {
@@ -181,6 +198,8 @@ impl Shape {
 
     fn vc_frame(&self, rules: &Pipeline, vcs: u8, step: u64) -> Frame {
         Frame {
+            // Service classes never ask for the same virtual channel.
+            memories: 1,
             rows: self.ports * self.each,
             columns: self.ports * u32::from(vcs),
             row_group: self.each,
@@ -192,12 +211,13 @@ impl Shape {
         }
     }
 
-    fn switch_frame(&self, rules: &Pipeline, step: u64) -> Frame {
+    fn switch_frame(&self, rules: &Pipeline, memories: u32, step: u64) -> Frame {
         let (rows, columns) =
             (self.ports * rules.input_speedup.most(), self.ports * rules.output_speedup.most());
         Frame {
             rows,
             columns,
+            memories,
             // Groups of a tree of arbiters are about as many as their members.
             row_group: rows.isqrt().max(1),
             column_group: columns.isqrt().max(1),
@@ -240,6 +260,11 @@ impl<M: Mode> Pipelined<M> {
         shape.unit + self.port_in_router(input) * shape.each
     }
 
+    /// Virtual channel by which the chunks of a unit came in.
+    fn channel_of(&self, input: LocalPort, unit: u32) -> ChannelId {
+        self.shapes[self.clock.owner[input] as usize].channel(unit - self.first_unit(input))
+    }
+
     /// Number of a port in its router.
     fn port_in_router(&self, port: LocalPort) -> u32 {
         debug_assert!(port.number() >= self.bases(self.clock.owner[port]), "the port is its router's");
@@ -269,10 +294,10 @@ impl<M: Mode> Pipelined<M> {
     }
 
     /// VCs that a packet may get: those of its class, toward a terminal perhaps all.
-    fn group(&self, line: &Line, class: u8, vcs: u8) -> u16 {
+    fn group(&self, line: &Line, class: u8) -> u16 {
         debug_assert!(class < 16, "there are 16 classes at most");
         match line.end {
-            End::Terminal { .. } if self.rules.ejection_any => u16::MAX >> (16 - vcs.min(16)),
+            End::Terminal { .. } if self.rules.ejection_any => self.ejects[usize::from(class)],
             _ => self.groups[usize::from(class)],
         }
     }
@@ -323,6 +348,8 @@ impl<M: Mode> Router for Pipelined<M> {
         let span = |r: usize| local.base[r].number()..local.base[r + 1].number();
         let (mut shapes, mut bits) = (Vec::new(), Column::default());
         let (mut units, mut words, mut sets) = (0, 0, 0);
+        let shares = Shares::new(net);
+        let memories = shares.as_ref().map_or(1, Shares::memories);
         let mut widest = (0, 0);
         for (r, router) in local.routers.iter().enumerate() {
             let count = span(r).len() as u32;
@@ -334,7 +361,7 @@ impl<M: Mode> Router for Pipelined<M> {
                 Shape { unit: units, each, queues, word: words, switch_word: 0, ports: count, name };
             words += shape.vc_frame(&rules, vcs, 0).words() as u32;
             shape.switch_word = words;
-            words += shape.switch_frame(&rules, 0).words() as u32;
+            words += shape.switch_frame(&rules, memories, 0).words() as u32;
             units += count * each;
             for _ in 0..count {
                 bits.push((sets, each.div_ceil(64)));
@@ -352,7 +379,8 @@ impl<M: Mode> Router for Pipelined<M> {
             stage: Stage::Idle,
             held: false,
         };
-        let (groups, class_of) = classes(&rules, net.routes.vcs().max(1), vcs);
+        let Sets { groups, ejects, class_of, offset: offsets } =
+            Sets::new(net).unwrap_or_else(|| classes(&rules, net.routes.vcs().max(1), vcs));
         let per_vc = |wanted: bool| if wanted { ports * usize::from(vcs) } else { 0 };
         let mut new = Self {
             clock: CycleClock::new(local),
@@ -362,7 +390,7 @@ impl<M: Mode> Router for Pipelined<M> {
             units: Table::new(units as usize, unit),
             busy: Table::new(sets as usize, 0),
             entries: Table::new(per_vc(rules.virtual_output_queues), Entry::default()),
-            turns: Table::new(ports * rules.input_speedup.most() as usize, 0),
+            turns: Table::new(ports * rules.input_speedup.most() as usize * memories as usize, 0),
             words: Table::new(words as usize, 0),
             lengths: Table::new(per_vc(rules.output_queue.is_some()), 0),
             rules,
@@ -371,6 +399,10 @@ impl<M: Mode> Router for Pipelined<M> {
             bits,
             class_of,
             groups,
+            ejects,
+            offsets,
+            books: Self::new_books(shares.as_ref(), ports),
+            shares,
             work: None,
             widest,
         };
@@ -394,6 +426,7 @@ impl<M: Mode> Router for Pipelined<M> {
         visit(&mut self.turns);
         visit(&mut self.words);
         visit(&mut self.lengths);
+        visit(&mut self.books);
         visit(&mut self.clock.awake);
         visit(&mut self.clock.together);
     }

@@ -83,7 +83,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                     work.rows[r as usize] = true;
                     work.columns[c as usize] = true;
                     // Whoever has nothing to send loses its crossing, which stays empty in this step, as it does in BookSim.
-                    let open = row.ready <= step.until && self.is_open(cx, row.out, step.s);
+                    let open = row.ready <= step.until && self.is_open(cx, row.out, at.vc, step.s);
                     if open && self.fits(cx, row.out, row.vc, 1) {
                         work.sends.push((input, unit));
                     } else {
@@ -94,7 +94,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
     }
 
-    fn prepare_once(&mut self, cx: &Static, step: Step, out: LocalPort, work: &mut Work, fx: &mut impl Fx) {
+    pub(super) fn prepare_once(
+        &mut self,
+        cx: &Static,
+        step: Step,
+        out: LocalPort,
+        work: &mut Work,
+        fx: &mut impl Fx,
+    ) {
         if work.prepared[step.port(out) as usize] {
             return;
         }
@@ -133,10 +140,14 @@ impl<M: Mode> Net<Pipelined<M>> {
                 if row.ready > step.until || work.sends.iter().any(|s| s.1 == unit) {
                     continue;
                 }
+                if row.stage == Stage::Routed && Self::asks_for_all(cx) {
+                    self.ask_for_any_vc(cx, step, at, &row, work, fx);
+                    continue;
+                }
                 self.prepare_once(cx, step, row.out, work, fx);
                 if row.stage == Stage::Routed {
                     self.ask_for_vc(cx, step, at, &row, work);
-                } else if self.is_open(cx, row.out, step.s) && self.fits(cx, row.out, row.vc, 1) {
+                } else if self.is_open(cx, row.out, at.vc, step.s) && self.fits(cx, row.out, row.vc, 1) {
                     self.ask_for_switch(step, at, &row, 0, work);
                 }
             }
@@ -174,7 +185,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             )
         } else {
             let choice = self.ask_routing(cx, step.local, at.input, at.vc, head, fx);
-            (step.base.plus(choice.port.number()), choice.vc, choice.state)
+            (step.base.plus(choice.port.number()), choice.vc.plus(self.router.offset(at.vc)), choice.state)
         };
         // Routing of no cycles lets the head ask in this very step; else a picosecond keeps it out of the first step of the cycle in which routing ends.
         let cycles = self.router.rules.routing;
@@ -211,7 +222,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// When the packet in front of a unit began, if anybody asks.
-    fn age(&self, row: &Unit) -> u64 {
+    pub(super) fn age(&self, row: &Unit) -> u64 {
         match self.router.rules.arbiter {
             Arbiter::Age => self.packets.get(self.chunks.get(row.fifo.head).packet).created,
             _ => 0,
@@ -220,7 +231,7 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     fn ask_for_vc(&mut self, cx: &Static, step: Step, at: Queue, row: &Unit, work: &mut Work) {
         let vcs = cx.net.config.vcs;
-        let group = self.router.group(Self::line(cx, row.out), row.vc.number(), vcs);
+        let group = self.router.group(Self::line(cx, row.out), row.vc.number());
         let free = self.free_vcs(cx, row, group);
         if free == 0 {
             return;
@@ -243,9 +254,10 @@ impl<M: Mode> Net<Pipelined<M>> {
                 level: 0,
                 age,
                 label: at.unit,
+                memory: 0,
             });
         }
-        if room && self.is_open(cx, row.out, step.s) {
+        if room && self.is_open(cx, row.out, at.vc, step.s) {
             let level = u8::from(self.router.rules.speculation == Speculation::Yielding);
             // Of one input's chunks for one output, those with a channel come first.
             self.ask_for_switch(step, at, row, level | 0x80, work);
@@ -259,11 +271,15 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let most = self.router.rules.input_speedup.most();
         let vc = u32::from(at.vc.number());
-        let first = *self.router.turns.get(at.input.number() * most + vc % step.lanes.0);
+        let memory = self.router.memory(at.vc);
+        let lane = at.input.number() * most + vc % step.lanes.0;
+        let first = *self.router.turns.get(self.router.turn(lane, memory));
         // In a circle of 16, whatever the number of VCs: only the order counts. Heads that speculate come behind.
         let turn = if vc >= first { vc - first } else { vc + 16 - first };
         let turn = turn + if level & 0x80 != 0 { 64 } else { 0 };
-        let request = Request { row, column, level: level & 15, age: self.age(unit), label: at.unit };
+        // Service classes first, within one those that speculate last.
+        let level = (level & 1) + 2 * self.router.precedence(at.vc, unit.out);
+        let request = Request { row, column, level, age: self.age(unit), label: at.unit, memory };
         work.tail.push((request, turn));
     }
 
@@ -289,6 +305,10 @@ impl<M: Mode> Net<Pipelined<M>> {
             let row = self.router.units.edit(label);
             debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
             (row.stage, row.vc, row.ready) = (Stage::Active, vc, ready);
+            if Self::asks_for_all(cx) {
+                // Only now is it known by which output it leaves.
+                row.out = step.base.plus(column / u32::from(cx.net.config.vcs));
+            }
             debug_assert!(
                 *self.router.taken.get(row.out) & vc.bit() == 0,
                 "a virtual channel belongs to one packet"
@@ -304,7 +324,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let rules = self.router.rules;
         let shape = self.router.shapes[step.local as usize];
-        let frame = shape.switch_frame(&rules, step.number);
+        let frame = shape.switch_frame(&rules, self.router.memories(), step.number);
         let words = &self.router.words.rows()[shape.switch_word as usize..][..frame.words()];
         work.switch.allocate(ALLOCATORS[rules.switch_allocator].allocate, &frame, words);
         for &(word, value) in &work.switch.changes {
@@ -313,10 +333,12 @@ impl<M: Mode> Net<Pipelined<M>> {
         for k in 0..work.switch.grants.len() {
             let Request { row, label: unit, .. } = work.switch.requests[work.switch.grants[k] as usize];
             let input = row / step.lanes.0;
-            let vc = u32::from(shape.channel(unit - shape.unit - input * shape.each).number());
+            let channel = shape.channel(unit - shape.unit - input * shape.each);
+            let vc = u32::from(channel.number());
             let most = rules.input_speedup.most();
             debug_assert!(input < shape.ports, "a router has so many inputs");
-            let turn = (step.base.number() + input) * most + row % step.lanes.0;
+            let lane = (step.base.number() + input) * most + row % step.lanes.0;
+            let turn = self.router.turn(lane, self.router.memory(channel));
             // The turn moves on with every grant, used or not.
             let next = vc + step.lanes.0;
             let vcs = u32::from(cx.net.config.vcs);
@@ -328,7 +350,9 @@ impl<M: Mode> Net<Pipelined<M>> {
     /// A grant is lost if its head got no VC, or if others took the room meanwhile.
     fn leave_if_it_may(&mut self, cx: &Static, step: Step, input: u32, unit: u32, fx: &mut impl Fx) {
         // Others of this step may have taken the link, the channel or the room since the request.
-        if !self.is_open(cx, self.router.units.get(unit).out, step.s) {
+        let (port, out) = (step.base.plus(input), self.router.units.get(unit).out);
+        let vc = if M::FEATURES { self.router.channel_of(port, unit) } else { ChannelId::FIRST };
+        if !self.is_open(cx, out, vc, step.s) {
             return;
         }
         if self.router.rules.vc_allocator.is_none() && self.router.units.get(unit).stage == Stage::Routed {
@@ -343,7 +367,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     /// A head that has the switch takes the next free VC with room, if one is left.
     fn pick_vc(&mut self, cx: &Static, unit: u32) {
         let row = *self.router.units.get(unit);
-        let group = self.router.group(Self::line(cx, row.out), row.vc.number(), cx.net.config.vcs);
+        let group = self.router.group(Self::line(cx, row.out), row.vc.number());
         let free = self.free_vcs(cx, &row, group);
         let with_room = channels::each(free).filter(|&vc| self.fits(cx, row.out, vc, 1));
         // Channels of an output take turns, whoever asks: else the lowest one would get nearly all packets.
