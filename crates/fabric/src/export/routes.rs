@@ -129,11 +129,11 @@ fn possible(
     Ok(found)
 }
 
-/// Ways of all pairs of terminals on different routers, and whether some are drawn.
-fn paths(
-    fabric: &Fabric,
-    routing: &dyn Routing,
-) -> Result<(Vec<(TerminalId, TerminalId, BTreeSet<Path>)>, bool), Unwritten> {
+/// A source, a destination, and the paths between them.
+type Pair = (TerminalId, TerminalId, BTreeSet<Path>);
+
+/// Paths of all pairs of terminals on different routers, and whether some are drawn.
+fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Unwritten> {
     if !routing.facts().oblivious || routing.facts().escapes.is_some() {
         return Err(Unwritten::Adaptive);
     }
