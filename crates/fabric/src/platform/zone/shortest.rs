@@ -20,7 +20,7 @@ pub type Hops = Vec<(u32, u32)>;
 /// Paths between all places, by Floyd and Warshall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Ascending.
+    /// All of them, ascending.
     places: Vec<u32>,
     /// By source and destination (both as indices of [`Table::places`]), the last place but one of the path.
     before: Vec<u32>,
