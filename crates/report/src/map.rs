@@ -72,7 +72,7 @@ pub struct Link {
 /// A network to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// Stands above.
+    /// Words above the drawing.
     pub title: String,
     /// Places in a row follow their order.
     pub nodes: Vec<Node>,

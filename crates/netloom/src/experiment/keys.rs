@@ -555,7 +555,10 @@ fn job(registry: &Registry) -> Vec<Param> {
     let mut keys = JOB.params.to_vec();
     for own in registry.models.iter().map(|m| &m.job_keys) {
         let at = keys.iter().position(|k| k.name == own.after).map_or(keys.len(), |at| at + 1);
-        keys.splice(at..at, own.params.iter().copied());
+        // A key that several models read stands once.
+        let new: Vec<Param> =
+            own.params.iter().filter(|p| keys.iter().all(|k| k.name != p.name)).copied().collect();
+        keys.splice(at..at, new);
     }
     keys
 }
