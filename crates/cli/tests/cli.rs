@@ -99,6 +99,7 @@ fn list_names_everything_once() {
             "routers",
             "allocators",
             "arbiters",
+            "presets",
             "predictors",
             "directors",
             "congestion-controls",
