@@ -130,8 +130,12 @@ class Interruptions(unittest.TestCase):
 
     def ended(self, call: str, phase: str = "simulating") -> str:
         """Interrupts a call once it is in a phase; gives the note of the exception."""
+        # A shell's job in the background hands on that SIGINT is ignored; what Python does with it is tested, not how it was started.
         code = f"""
+            import signal
             import netloom
+
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
             def listen(at):
                 if "{phase}" in at.phase:
