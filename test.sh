@@ -161,8 +161,8 @@ examples() {
   done
 }
 
-# NETLOOM_LONG=1: more experiments, and longer ones in the tests that draw them.
-drawn=20
+# Few by default: on two processors an experiment takes ten seconds or more. NETLOOM_LONG=1: more experiments, and longer ones in the tests that draw them.
+drawn=4
 [ -n "${NETLOOM_LONG:-}" ] && drawn=40
 
 # Random experiments under every scheduler agree; with a fault planted they do not. One swarm: its threads wait for each other, so two of them beside
