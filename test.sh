@@ -162,7 +162,7 @@ examples() {
 }
 
 # Few by default: on two processors an experiment takes ten seconds or more. NETLOOM_LONG=1: more experiments, and longer ones in the tests that draw them.
-drawn=4
+drawn=10
 [ -n "${NETLOOM_LONG:-}" ] && drawn=40
 
 # Random experiments under every scheduler agree; with a fault planted they do not. One swarm: its threads wait for each other, so two of them beside
