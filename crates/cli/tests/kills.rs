@@ -11,6 +11,9 @@
     reason = "a test stops at the first surprise, and says what it left out"
 )]
 
+#[path = "common/timeless.rs"]
+mod timeless;
+
 use base::rng::{Purpose, Stream};
 use std::{
     fs,
@@ -18,6 +21,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+use timeless::timeless;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -168,21 +172,6 @@ fn results(directory: &Path) -> Vec<(String, Vec<u8>)> {
     all.sort();
     assert!(all.len() > 2, "{} holds results", directory.display());
     all
-}
-
-/// A JSON file without what the run cost.
-fn timeless(bytes: &[u8]) -> Vec<u8> {
-    fn strip(value: &mut serde_json::Value) {
-        if let Some(map) = value.as_object_mut() {
-            map.retain(|key, _| !matches!(key.as_str(), "performance" | "wall_s" | "cpu_s"));
-            map.values_mut().for_each(strip);
-        } else if let Some(list) = value.as_array_mut() {
-            list.iter_mut().for_each(strip);
-        }
-    }
-    let mut value = serde_json::from_slice(bytes).unwrap();
-    strip(&mut value);
-    value.to_string().into_bytes()
 }
 
 /// The program's library of faults; none without a C compiler.

@@ -1,5 +1,7 @@
 //! Runs the command line in this process.
 
+pub mod timeless;
+
 use netloom_cli::{args::shared::Manner, console::Console};
 
 /// What a command left behind.

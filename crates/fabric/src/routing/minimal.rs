@@ -123,12 +123,7 @@ impl Routing for Minimal {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            stateful: false,
-            oblivious: self.select.oblivious(),
-            terminals_alike: true,
-            ..Facts::ADAPTIVE
-        }
+        Facts::chosen_by(self.select)
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -194,12 +194,7 @@ impl Routing for MinimalAdaptive {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            stateful: false,
-            oblivious: self.select.oblivious(),
-            terminals_alike: true,
-            ..Facts::ADAPTIVE
-        }
+        Facts::chosen_by(self.select)
     }
 
     fn unread(&self) -> Vec<Unread> {

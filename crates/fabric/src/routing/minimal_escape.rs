@@ -92,13 +92,7 @@ impl Routing for MinimalEscape {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            stateful: false,
-            oblivious: self.select.oblivious(),
-            terminals_alike: true,
-            escapes: Some(self.escapes),
-            ..Facts::ADAPTIVE
-        }
+        Facts { escapes: Some(self.escapes), ..Facts::chosen_by(self.select) }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

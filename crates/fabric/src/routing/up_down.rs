@@ -273,12 +273,7 @@ impl Routing for UpDown {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            stateful: false,
-            oblivious: self.select.oblivious(),
-            terminals_alike: true,
-            ..Facts::ADAPTIVE
-        }
+        Facts::chosen_by(self.select)
     }
 
     fn memory(&self, _: &Hop) -> u64 {

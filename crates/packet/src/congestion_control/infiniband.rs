@@ -21,8 +21,8 @@ pub const ENTRY: SchemeEntry = SchemeEntry {
               that arrives is answered by a notification (BECN). It raises the index into the table (CCTI) of its queue pair, or of its service level. After a packet of time t a flow pauses for t times \
               the entry, divided by 2^`cct_shift`. The timer lowers every index by one at multiples of `ccti_timer`. The specification leaves all settings to the user. An index that a burst drove to its limit takes as many timers to come back: 19.5 ms with the defaults, so warm-ups are long. \
               Not modelled: a trigger threshold above one (it only logs), the congestion log, credit starvation, the numbers of cells in which real devices count buffers.",
-        source: "InfiniBand Architecture Specification, volume 1, annex A10; Gran et al.: First Experiences with Congestion Control in InfiniBand Hardware, IPDPS 2010 (threshold, increase, limit, timer); table and marking rate: \
-                 as configured by Mellanox' congestion control manager for OpenSM",
+        source: "InfiniBand Architecture Specification, volume 1, annex A10; Mellanox' congestion control manager for OpenSM (defaults of threshold, marking rate and increase; form of the table). Defaults of \
+                 limit and timer are choices of ours: the table's last entry, and 150 units of a device",
         params: &[
             Param {
                 name: "threshold",
