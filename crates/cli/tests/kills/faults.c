@@ -25,8 +25,9 @@
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static atomic_long calls;
-/* Files that were opened to be written, by descriptor. */
-static atomic_char written[4096];
+/* By descriptor, what it is below FAULTS_UNDER. */
+enum kind { ELSEWHERE, WRITTEN, READ };
+static atomic_char kinds[4096];
 
 static int is_below(const char *path) {
     const char *under = getenv("FAULTS_UNDER");
@@ -77,9 +78,13 @@ static enum fate count(const char *name, const char *path, int room, int again) 
     return kind_is("short") ? IS_SHORT : GOES_WELL;
 }
 
-static int opened(int fd) {
-    if (fd >= 0 && fd < 4096) atomic_store(&written[fd], 1);
+static int opened(int fd, enum kind kind) {
+    if (fd >= 0 && fd < 4096) atomic_store(&kinds[fd], kind);
     return fd;
+}
+
+static enum kind kind_of(int fd) {
+    return fd >= 0 && fd < 4096 ? atomic_load(&kinds[fd]) : ELSEWHERE;
 }
 
 #define OPEN(name)                                                              \
@@ -88,10 +93,11 @@ static int opened(int fd) {
         va_start(more, flags);                                                  \
         int mode = va_arg(more, int);                                           \
         va_end(more);                                                           \
-        if (!(flags & (O_WRONLY | O_RDWR)) || !is_below(path)) return REAL(name)(path, flags, mode); \
+        if (!is_below(path)) return opened(REAL(name)(path, flags, mode), ELSEWHERE); \
+        if (!(flags & (O_WRONLY | O_RDWR))) return opened(REAL(name)(path, flags, mode), READ); \
         enum fate fate = count("open", path, flags & O_CREAT, 1);               \
         if (fate == FAILS) return -1;                                           \
-        int fd = opened(REAL(name)(path, flags, mode));                         \
+        int fd = opened(REAL(name)(path, flags, mode), WRITTEN);                         \
         if (fate == DIES_AFTER) die();                                          \
         return fd;                                                              \
     }
@@ -99,12 +105,12 @@ OPEN(open)
 OPEN(open64)
 
 int close(int fd) {
-    if (fd >= 0 && fd < 4096) atomic_store(&written[fd], 0);
+    opened(fd, ELSEWHERE);
     return REAL(close)(fd);
 }
 
 ssize_t write(int fd, const void *bytes, size_t length) {
-    if (fd < 0 || fd >= 4096 || !atomic_load(&written[fd])) return REAL(write)(fd, bytes, length);
+    if (kind_of(fd) != WRITTEN) return REAL(write)(fd, bytes, length);
     enum fate fate = count("write", "", 1, 1);
     if (fate == FAILS) return -1;
     if (fate == IS_SHORT && length > 1) length = 1;
@@ -117,6 +123,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 
 #define ON_FILE(name)                                                           \
     int name(int fd) {                                                          \
+        if (kind_of(fd) == ELSEWHERE) return REAL(name)(fd);                    \
         enum fate fate = count(#name, "", 1, 1);                                \
         if (fate == FAILS) return -1;                                           \
         int status = REAL(name)(fd);                                            \
