@@ -328,7 +328,8 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "source-routes"
         | "minimal-adaptive"
         | "o1turn"
-        | "romm" => Length::Shortest,
+        | "romm"
+        | "planar-adaptive" => Length::Shortest,
         _ if fabric.topology() == "single-switch" => Length::Shortest,
         "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
         // A path through two-dimensional groups may have two links in each of two groups.

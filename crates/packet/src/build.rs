@@ -271,7 +271,7 @@ fn check_escapes(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Dia
         no("vc_allocator", "need an allocator of virtual channels", "choose another one");
     }
     if rules.virtual_output_queues {
-        no("virtual_output_queues", "are in no queue for one output", "leave it out");
+        no("virtual_output_queues", "are in no queue for one output", "set it to false");
     }
     if rules.speculation != Speculation::Off {
         no("speculation", "do not know for which output to speculate", "leave it out");

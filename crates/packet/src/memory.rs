@@ -2,6 +2,7 @@
 
 use crate::{
     congestion_control::{
+        CongestionControl,
         marks::Counts,
         sources::{Flow, Parcel, Source},
     },
@@ -65,17 +66,33 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
-    parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(terminals, lines, c.messages))));
+    parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
+    parts.extend(
+        setup.services.as_ref().map(|s| ("service classes", size(lines, 8 * (1 + 3 * s.names.len())))),
+    );
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
-/// Bytes of congestion control: all messages that terminals may have taken over, each of a flow of its own, and counts of outputs.
-fn flows(terminals: u64, lines: u64, messages: u32) -> u64 {
-    /// A message, its flow, and the flow's entry in the map; as much again for flows that were notified and have nothing to send.
-    const FLOW: u64 = size_of::<Parcel>() as u64 + 2 * (size_of::<Flow>() as u64 + 24);
-    let each = size_of::<Source>() as u64 + u64::from(messages) * FLOW;
-    terminals.saturating_mul(each).saturating_add(lines * size_of::<Counts>() as u64)
+/// Bytes of congestion control: all messages that terminals may have taken over, a flow for each pair that may have been notified, when that
+/// was, and counts of outputs.
+fn flows(setup: &Setup, terminals: u64, lines: u64, control: &CongestionControl) -> u64 {
+    /// A flow and its entry in the map.
+    const FLOW: u64 = size_of::<Flow>() as u64 + 24;
+    /// When a pair was notified.
+    const INTERVAL: u64 = 24;
+    let messages = u64::from(control.messages).saturating_mul(size_of::<Parcel>() as u64 + FLOW);
+    let pairs = if control.scheme.is_shared() {
+        terminals
+    } else {
+        terminals.saturating_mul(terminals).min(sendable(setup))
+    };
+    let each = FLOW + if control.scheme.interval() > 0 { INTERVAL } else { 0 };
+    let notified = if control.scheme.is_marking() { pairs.saturating_mul(each) } else { 0 };
+    terminals
+        .saturating_mul(size_of::<Source>() as u64 + messages)
+        .saturating_add(notified)
+        .saturating_add(lines * size_of::<Counts>() as u64)
 }
 
 /// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.

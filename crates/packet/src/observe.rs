@@ -43,7 +43,7 @@ pub struct Observer {
     pub sums: Measured,
     /// What predictors learn from, in hybrid runs.
     pub learner: Option<Box<Learner>>,
-    /// Samples are asked for by pair, packet or service class.
+    /// Samples are asked for by pair, packet or service class, or by job under congestion control.
     extra: bool,
     /// The learner hears what is handed over to whom.
     queues: bool,
@@ -99,7 +99,7 @@ impl Observer {
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
             queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
-            extra: measure.pairs || measure.packets || classes > 0,
+            extra: measure.pairs || measure.packets || classes > 0 || net.control.is_some(),
             net,
         }
     }
@@ -189,15 +189,9 @@ impl Observer {
         self.sums.bytes_total += payload;
         if time >= self.warmup {
             self.sums.bytes += payload;
-            if self.extra
-                && let Some(sums) = self.sums.services.get_mut(class_of(&self.net, source))
-            {
-                sums.bytes += payload;
-            }
         }
-        if let Some(job) = self.controlled(p.destination) {
-            let warmup = self.warmup;
-            self.sums.controlled[job].packet(time, p.created, payload, warmup);
+        if self.extra {
+            self.deliver_more(p, source, time, payload);
         }
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
@@ -231,12 +225,21 @@ impl Observer {
         });
     }
 
+    /// What few runs ask of a delivered packet: bytes of its class, and what its job got.
+    #[inline(never)]
+    fn deliver_more(&mut self, p: &Packet, source: TerminalId, time: Ps, payload: u64) {
+        if time >= self.warmup
+            && let Some(sums) = self.sums.services.get_mut(class_of(&self.net, source))
+        {
+            sums.bytes += payload;
+        }
+        if let Some(job) = self.controlled(p.destination) {
+            self.sums.controlled[job].packet(time, p.created, payload, self.warmup);
+        }
+    }
+
     /// Job of a terminal, if what jobs get is kept apart.
     fn controlled(&self, terminal: TerminalId) -> Option<usize> {
-        // Mostly nothing is: no look-up then.
-        if self.sums.controlled.is_empty() {
-            return None;
-        }
         Some(self.net.rank[terminal].0 as usize).filter(|&job| job < self.sums.controlled.len())
     }
 

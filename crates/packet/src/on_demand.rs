@@ -94,6 +94,9 @@ impl OnDemand {
                 "interfaces of live programs hand their packets over themselves: [congestion_control] is for jobs",
             );
         }
+        if setup.services.is_some() {
+            return refuse("live programs are no jobs with a class: [service] is for jobs");
+        }
         if setup.energy.is_some() {
             return refuse("[energy] is for jobs: runs of live programs do not tell it");
         }

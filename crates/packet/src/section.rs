@@ -13,8 +13,7 @@ use base::{
     registry::About,
 };
 
-/// Routers whose insides section `[router]` tells.
-/// Routers that take section `[router]`.
+/// Routers that take section `[router]`, which tells their insides.
 pub const TAKES_SECTION: [&str; 3] = ["input-queued", "output-queued", "combined"];
 
 /// Documentation and keys of the model.

@@ -232,6 +232,10 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     if let Some(resilience) = &setup.resilience {
         refuse_resilience(setup, net, resilience)?;
     }
+    if setup.services.is_some() && (setup.packet.pipeline.is_none() || setup.hybrid.is_some()) {
+        let why = "service classes need a router whose insides are told, and no hybrid run";
+        return Err(Failure::Setup(why.into()));
+    }
     if setup.control.is_some() {
         let why = "congestion control does not go together with links that lose packets or with a hybrid run";
         if setup.resilience.is_some() || setup.hybrid.is_some() {

@@ -357,7 +357,7 @@ impl<R: Router> State<R> {
         // Whether it is the right one, the ledger looks at.
         record_delivered(&packet, terminal, time, fx);
         if Net::<R>::is_controlled(cx) && packet.signs.has(Signs::MARKED) {
-            self.inform(cx, Ends { source: packet.source(), destination: terminal }, time, fx);
+            self.inform(cx, local, Ends { source: packet.source(), destination: terminal }, time, fx);
         }
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
         self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);

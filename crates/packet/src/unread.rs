@@ -38,12 +38,42 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         let why = "scheme \"none\" notifies nobody";
         all.extend(Unread::all("congestion_control", &["notification_delay"], why));
     }
+    all.extend(unmarked(parts));
+    if parts.routing.as_ref().is_some_and(|r| r.facts().escapes.is_some()) {
+        let why = "with escape channels a head takes whichever output it gets first";
+        all.extend(Unread::all("routing", &["select"], why));
+    }
     if parts.routing.as_ref().is_some_and(|r| !r.facts().needs_published) {
         let why = "the routing reads no queues of other routers";
         all.extend(Unread::all("model", &["info_delay"], why));
     }
     all.extend(services::build::unread(parts));
     all
+}
+
+/// Keys of InfiniBand's scheme where no packet is ever marked.
+fn unmarked(parts: &Parts<'_>) -> Vec<Unread> {
+    let Some(section) = parts.written.own(congestion_control::config::ABOUT.name).map(|own| &own.section)
+    else {
+        return Vec::new();
+    };
+    let number = |key: &str| match section.get(key) {
+        Some(&Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let packet = match parts.written.model.get("packet") {
+        Some(&Value::Int(bytes)) => bytes,
+        _ => return Vec::new(),
+    };
+    let why = if number("threshold") == Some(0) {
+        "threshold 0 marks no packet"
+    } else if number("packet_size").is_some_and(|least| least > packet) {
+        "all packets are below `packet_size`, so none is marked"
+    } else {
+        return Vec::new();
+    };
+    let keys = ["marking_rate", "victim_mask", "ccti_increase", "ccti_timer", "notification_delay"];
+    Unread::all("congestion_control", &keys, why)
 }
 
 /// Virtual channels beyond those of the routing, where packets never change to another than it says.

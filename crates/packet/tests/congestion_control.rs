@@ -207,6 +207,23 @@ fn dcqcn_uses_the_link() {
     assert!(job.notifications > 20 && job.held_rate_mean.unwrap() > 0.35, "{job:?}");
 }
 
+/// A smallest index above 0 slows all flows from the start: after each packet a pause of as many times the packet's time as its entry says. It
+/// holds between messages too, however few a terminal has at a time.
+#[test]
+fn a_smallest_index_slows_single_messages() {
+    for messages in [1, 4] {
+        let mut setup = switch(2, "window", 64_000);
+        setup.jobs = vec![job(&setup, "pair", &[0, 1], ("nearest-neighbour", &[]), 1.0)];
+        (setup.until, setup.warmup) = (Until::Time(1_000 * US), 100 * US);
+        let table = Value::Ints((0..128).collect());
+        let given = [("cct", table), ("ccti_min", int(3)), ("messages", int(messages))];
+        let finished = done(&samples::controlled(setup, "infiniband", &given));
+        let used = of(&finished.summary, "pair").accepted_bytes_per_s.unwrap() / RATE as f64;
+        // Two sources, each at a fourth of its link.
+        assert!((0.499..0.501).contains(&used), "{messages}: {used}");
+    }
+}
+
 /// Without marks a single stream of messages takes the time that it takes without the section: flows change nothing but the order among destinations.
 #[test]
 fn a_flow_of_its_own_costs_no_time() {

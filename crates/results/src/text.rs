@@ -102,7 +102,7 @@ fn congestion_control(out: &mut String, summary: &Summary) {
     line(out, "control", &format!("{}: {marked} marks, {notices} notifications", c.scheme));
     for job in &c.jobs {
         let rate = job.accepted_bytes_per_s.map_or_else(String::new, |rate| format!("{}/s, ", bytes(rate)));
-        let time = |ps: Option<f64>| ps.map_or_else(|| "-".to_owned(), |ps| display(ps as u64));
+        let time = |ps: Option<f64>| ps.map_or_else(|| "-".to_owned(), float_time);
         let (packet, message) = (time(job.latency_mean_ps), time(job.message_latency_mean_ps));
         let held = job.held_rate_mean.map_or_else(String::new, |r| format!(", held back to {}", percent(r)));
         line(out, "", &format!("{}: {rate}packets {packet}, messages {message}{held}", job.name));

@@ -36,7 +36,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               torus 6, a 3-D torus 16; more than 16 are refused (`shortest-path` with `deadlock = \"hops\"` is the \
               alternative). With `deadlock = \"escape\"` a head asks for the adaptive channels of all shortest ways at once and for an escape channel \
               in dimension order, where a packet stays once it is there (Duato; BookSim's min_adapt): 2 classes of virtual channels on a mesh, the first one for escape, 3 on a torus, whose rings \
-              have datelines for packets, as `partition = \"packet\"` of dimension-order. Clocked routers with section [router] can do that; there `select` is not asked. A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
+              have datelines for packets, as `partition = \"packet\"` of dimension-order. Clocked routers with section [router] can do that; there a head takes whichever output it gets, whatever `select` says. A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
               router that it is asked at, without delay; with `route_per = \"chunk\"` the earlier chunks of the same packet \
               count.",
         source: "Linder, Harden: An Adaptive and Fault Tolerant Wormhole Routing Strategy for k-ary n-cubes, IEEE Trans. \

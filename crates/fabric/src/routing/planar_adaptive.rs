@@ -2,12 +2,12 @@
 
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
+    legs::grid::GridLeg,
     select::{SELECT, Select},
 };
 use crate::{
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
-    topology::grid::GridShape,
 };
 use base::{
     index::{ChannelId, PortId, RouterId},
@@ -37,35 +37,27 @@ const FIRST: ChannelId = ChannelId::new(2);
 
 struct PlanarAdaptive {
     fabric: Arc<Fabric>,
-    shape: GridShape,
-    /// Difference of router numbers along each dimension.
-    units: Vec<u32>,
+    leg: GridLeg,
     select: Select,
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     super::intact(&ROUTING.about, &fabric)?;
-    let shape = fabric.shape::<GridShape>().filter(|shape| !shape.wraps).cloned();
-    let shape = shape.ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &["mesh"]))?;
-    let units = shape.dims.iter().scan(1, |unit, &n| Some(std::mem::replace(unit, *unit * n))).collect();
-    Ok(Box::new(PlanarAdaptive { select: Select::from_values(values, SELECT.name), fabric, shape, units }))
+    let leg = GridLeg::new(&fabric).filter(|leg| !leg.wraps());
+    let leg = leg.ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &["mesh"]))?;
+    Ok(Box::new(PlanarAdaptive { select: Select::from_values(values, SELECT.name), fabric, leg }))
 }
 
 impl PlanarAdaptive {
-    /// Port along a dimension and whether it goes up, if the dimension is not yet right.
-    fn along(&self, d: usize, from: RouterId, to: RouterId) -> Option<(PortId, bool)> {
-        let x = |router: RouterId| router.number() / self.units[d] % self.shape.dims[d];
-        let (from, to) = (x(from), x(to));
-        (from != to).then(|| (PortId::new(2 * d as u32 + u32::from(to > from)), to > from))
-    }
-
-    /// One or two ways on, in the plane of the first dimension that is not yet right; none at the destination's router.
+    /// One or two ways on, in the plane of the first dimension that is not yet right; none at the destination's router. One stands twice.
     fn steps(&self, from: RouterId, to: RouterId) -> Option<[(PortId, ChannelId); 2]> {
-        let n = self.units.len();
-        let (d, (port, up)) = (0..n).find_map(|d| Some((d, self.along(d, from, to)?)))?;
-        let own = (port, FIRST);
-        let second = if d + 1 < n { self.along(d + 1, from, to) } else { None };
-        Some([own, second.map_or(own, |(port, _)| (port, ChannelId::new(u8::from(!up))))])
+        let mut ways = self.leg.minimal(from, to);
+        let first = ways.next()?;
+        // Ports come in pairs by dimension: down, up.
+        let second = ways.next().filter(|port| port.number() / 2 == first.number() / 2 + 1);
+        let own = (first, FIRST);
+        let is_up = first.number() % 2 == 1;
+        Some([own, second.map_or(own, |port| (port, ChannelId::new(u8::from(!is_up))))])
     }
 }
 

@@ -278,7 +278,8 @@ impl Scheme for Dcqcn {
         }
         *pace = l.pace();
         let gap = (u128::from(sent.bytes) * 1_000_000_000_000).div_ceil(u128::from(l.rate));
-        (gap as u64).max(sent.own)
+        // A pause longer than all times lasts for ever.
+        Ps::try_from(gap).unwrap_or(Ps::MAX).max(sent.own)
     }
 
     fn gauge(&self, pace: &Pace, at: Ps) -> Gauge {

@@ -51,10 +51,9 @@ impl<R: Router> State<R> {
         if self.next_message(cx, i) <= time {
             if self.begin_message(cx, i) {
                 let row = self.terminals.edit(i);
-                row.cutting.active = false;
                 let message = row.cutting;
+                row.cutting.active = false;
                 let flow = self.control.flow(source, cx.flow_to(source, message.destination));
-                let message = crate::rows::Cutting { active: true, ..message };
                 self.control.take_over(i, flow, message, time);
             }
             return;
@@ -66,18 +65,21 @@ impl<R: Router> State<R> {
         let row = self.terminals.edit(i);
         let left = row.cutting;
         row.cutting.active = false;
-        let sent = Sent { bytes, own: cx.net.pace_of(bytes), at: time };
+        let own = cx.net.pace_of(bytes);
+        let sent = Sent { bytes, own, at: time };
         let scheme = &cx.control().scheme;
         let pause = scheme.sent(self.control.pace(flow), sent);
         self.control.served(i, flow, left, time.saturating_add(pause));
-        // What is again as it was at first need not be remembered: flows of the past would fill the memory.
-        if self.control.is_idle(flow) && scheme.is_recovered(self.control.pace(flow), time) {
+        // What is again as it was at first need not be remembered, unless it still pauses: a flow at a smallest index above 0 always does.
+        if pause <= own && self.control.is_idle(flow) && scheme.is_recovered(self.control.pace(flow), time) {
             self.control.forget(source, flow);
         }
     }
 
     /// A marked packet is complete at its destination: its source is notified, if its scheme does so now.
-    pub(crate) fn inform(&mut self, cx: &Static, ends: Ends, time: Ps, fx: &mut impl Fx) {
+    ///
+    /// `i` is the number of the destination in this partition.
+    pub(crate) fn inform(&mut self, cx: &Static, i: u32, ends: Ends, time: Ps, fx: &mut impl Fx) {
         let Ends { source, destination } = ends;
         debug_assert_eq!(time, fx.now(), "who answers sees arrivals when they are");
         let control = cx.control();
@@ -88,7 +90,7 @@ impl<R: Router> State<R> {
             }
             self.control.inform(source, destination, time);
         }
-        let i = cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
+        debug_assert_eq!(cx.local.terminals[i as usize], destination, "it arrived in its partition");
         let row = self.control.sources.edit(i);
         row.sent = row.sent.wrapping_add(1);
         let count = row.sent;

@@ -64,7 +64,7 @@ pub const ENTRY: SchemeEntry = SchemeEntry {
                 name: "ccti_limit",
                 kind: Kind::Int { min: 1, max: 65_535 },
                 default: Some("127"),
-                doc: "Largest index; the table has an entry for it.",
+                doc: "Largest index; the table has an entry for it. Entries of a longer `cct` are never used.",
             },
             Param {
                 name: "ccti_min",

@@ -6,6 +6,7 @@ use crate::{
     network::End,
     places::LocalPort,
     pools::ChunkRow,
+    rows::Signs,
 };
 use base::index::ChannelId;
 
@@ -30,8 +31,8 @@ impl<R: Router> Net<R> {
         let most = (control.scheme.reach(buffer) / chunk + 1).min(1 << 24) as u32;
         let queue = R::queue(self, cx, u, vc, most);
         debug_assert!(queue.chunks <= most, "a queue is counted as far as was asked");
-        let packet = self.packets.edit(self.chunks.get(c).packet);
-        let counts = self.marks.counts.edit(u);
+        let row = self.chunks.get(c).packet;
+        let (packet, counts) = (self.packets.get(row), self.marks.counts.get(u));
         let seen = Seen {
             queue: u64::from(queue.chunks) * chunk,
             buffer,
@@ -43,11 +44,12 @@ impl<R: Router> Net<R> {
         };
         match control.scheme.mark(&seen) {
             Mark::Clear => {}
-            Mark::Passed => counts.passed += 1,
+            Mark::Passed => self.marks.counts.edit(u).passed += 1,
             Mark::Marked => {
+                let counts = self.marks.counts.edit(u);
                 counts.passed = 0;
                 counts.marked = counts.marked.saturating_add(1);
-                packet.signs.set(crate::rows::Signs::MARKED);
+                self.packets.edit(row).signs.set(Signs::MARKED);
             }
         }
     }

@@ -89,6 +89,13 @@ pub fn search<T>(
     let mut known: BTreeMap<u32, (usize, u32)> = BTreeMap::from([(from, (0, from))]);
     let mut open = BinaryHeap::from([Reverse((0, from))]);
     while let Some(Reverse((cost, here))) = open.pop() {
+        // Nothing that is farther makes a path shorter. Of a place that was reached sooner another entry was looked at.
+        if here == to {
+            break;
+        }
+        if cost > known[&here].0 {
+            continue;
+        }
         for (&(_, next), route) in routes.range((here, 0)..=(here, u32::MAX)) {
             let cost = cost + links(route);
             if known.get(&next).is_none_or(|&(least, _)| cost < least) {

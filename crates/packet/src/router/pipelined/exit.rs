@@ -315,7 +315,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         let inputs = (0..self.router.shapes[local as usize].ports).map(|n| first.plus(n));
         let units = inputs.flat_map(|input| self.router.busy_units(input)).map(|n| self.router.units.get(n));
         let at_inputs = units
-            .filter(|row| row.stage != Stage::Idle && row.out == u)
+            // A head that asks for all its outputs has none yet.
+            .filter(|row| row.stage == Stage::Active || row.stage != Stage::Idle && !Self::asks_for_all(cx))
+            .filter(|row| row.out == u)
             .flat_map(|row| row.fifo.iter(&self.chunks));
         // The chunk that crosses still stands at its input.
         let at_output = self.vcs_of(u).flat_map(|(_, v)| self.vcs.get(v).own.iter(&self.chunks));
@@ -325,8 +327,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
         let occupancy = self.vcs.get(self.vc_row(u, vc)).occupancy;
         let back = self.credits_of(u).filter(|&code| channel_of(code) == vc && release_of(code) <= now);
-        let queued = self.vcs.get(self.vc_row(u, vc)).own.iter(&self.chunks).count() as u32;
-        let credits = occupancy + queued + 1 < capacity + back.count() as u32;
+        let queued =
+            self.router.rules.output_queue.map_or(0, |_| *self.router.lengths.get(self.vc_row(u, vc)));
+        let own = (occupancy + queued).saturating_sub(back.count() as u32);
+        // Room for the chunk that crosses, and one more.
+        let credits = match (self.router.rules.input_sharing, Self::line(cx, u).end) {
+            (Sharing::Private, _) | (_, End::Terminal { .. }) => own + 2 <= capacity,
+            (Sharing::Shared(threshold), _) => self.fits_behind(cx, u, own, 2, threshold.0, capacity),
+        };
         Queue { chunks, credits }
     }
 

@@ -173,7 +173,10 @@ impl<M: Mode> Net<Pipelined<M>> {
         if let Some(due) = due {
             *self.router.books.edit(books.due(class as u32)) = due;
         }
-        *self.router.books.edit(books.last(class as u32)) = u64::from(vc.number());
+        // Only queues at outputs ask whose turn it is in a class.
+        if self.router.rules.output_queue.is_some() && shares.order != Order::Turns {
+            *self.router.books.edit(books.last(class as u32)) = u64::from(vc.number());
+        }
     }
 
     /// Of the virtual channels that could start at an output's link at `start`, the one whose turn it is in the class whose turn it is.
