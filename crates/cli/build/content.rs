@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Hash (FNV-1a, 64 bits) of all source files below `root`, with their names: its manifests, its lock file, and every `src` folder.
+/// Folders with sources, with what is built into the program, or with what its build scripts are made of.
+const FOLDERS: [&str; 5] = ["src", "starts", "studies", "include", "build"];
+
+/// Hash (FNV-1a, 64 bits) of all that a build reads below `root`, with its name: manifests, the lock file, and files in [`FOLDERS`].
 ///
 /// It tells builds apart that differ by accident; who wants to can make two that do not.
 pub fn hash(root: &Path) -> io::Result<u64> {
@@ -38,8 +41,8 @@ fn gather(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
             if !hidden && !is_named(&["target"]) {
                 gather(root, &name, files)?;
             }
-        } else if is_named(&["Cargo.toml", "Cargo.lock"])
-            || folder.components().any(|c| c.as_os_str() == "src")
+        } else if is_named(&["Cargo.toml", "Cargo.lock", "build.rs"])
+            || folder.components().any(|c| FOLDERS.iter().any(|name| c.as_os_str() == *name))
         {
             files.push(name);
         }

@@ -15,6 +15,7 @@ fn workspace(root: &Path, source: &str) {
         ("crates/a/Cargo.toml", "[package]"),
         ("crates/a/src/lib.rs", source),
         ("crates/a/src/deep/part.rs", "mod deep;"),
+        ("crates/a/starts/first/experiment.toml", "[experiment]"),
     ] {
         fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
         fs::write(root.join(name), text).unwrap();
@@ -41,6 +42,9 @@ fn sources_have_one_hash_wherever_they_lie() {
     assert_ne!(first, hash(&one), "a byte more");
     workspace(one.path(), "fn main() {}");
     assert_eq!(first, hash(&one));
+    fs::write(one.path().join("crates/a/starts/first/experiment.toml"), "[model]").unwrap();
+    assert_ne!(first, hash(&one), "another file that the program holds");
+    workspace(one.path(), "fn main() {}");
     fs::rename(one.path().join("crates/a/src/deep/part.rs"), one.path().join("crates/a/src/deep/other.rs"))
         .unwrap();
     assert_ne!(first, hash(&one), "another name");

@@ -4,7 +4,11 @@
 //! is still there. It holds the experiment as it was read, so that a run goes on as it began, and a hash of everything before it. It
 //! belongs to the build that wrote it; any other build refuses it.
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    input::Input as Given,
+    options::{MemoryLimit, RunOptions},
+};
 use results::{output::Input, summary::Summary};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -43,6 +47,27 @@ pub struct Header {
     pub started: String,
     /// Virtual time of the state, in picoseconds.
     pub now: u64,
+}
+
+impl Header {
+    /// The experiment as it was given.
+    #[must_use]
+    pub fn input(&self) -> Given {
+        Given { file: self.file.0.clone(), set: self.set.clone() }
+    }
+
+    /// How the run goes on in this process: with as many threads as before if none are asked for.
+    #[must_use]
+    pub fn options(&self, threads: Option<u32>, memory: Option<MemoryLimit>) -> RunOptions {
+        RunOptions {
+            threads: threads.unwrap_or(self.threads),
+            partitions: Some(self.partitions),
+            memory,
+            checkers: self.checkers,
+            page: true,
+            ..RunOptions::default()
+        }
+    }
 }
 
 /// Where the checkpoint of a run with this output directory lies.

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from netloom.errors import FramesError, UsageError
+from netloom.errors import FramesError, InputError, UsageError
 
 Frames = Literal["polars", "pandas", "arrow"]
 """Kind of frames."""
@@ -64,7 +64,8 @@ def frame(source: Path | bytes, frames: Frames) -> Frame:
     file: Any = io.BytesIO(source) if isinstance(source, bytes) else source
     if frames == "polars":
         polars: Any = import_module("polars")
-        return polars.read_csv(file) if plain else polars.read_parquet(file)
+        # Of all rows: the first hundred may be whole numbers, or empty.
+        return polars.read_csv(file, infer_schema_length=None) if plain else polars.read_parquet(file)
     if frames == "pandas":
         pandas: Any = import_module("pandas")
         return pandas.read_csv(file) if plain else pandas.read_parquet(file, engine="pyarrow")
@@ -86,7 +87,12 @@ class Tables(Mapping[str, Frame]):
     def __getitem__(self, name: str) -> Frame:
         if name not in self._made:
             source = self._sources[name]
-            self._made[name] = frame(source(), chosen(self._frames))
+            kind, where = chosen(self._frames), source()
+            try:
+                self._made[name] = frame(where, kind)
+            except Exception as error:
+                place = f" `{where}`" if isinstance(where, Path) else ""
+                raise InputError(f"error: the table {name}{place} cannot be read: {error}") from error
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

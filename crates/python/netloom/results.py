@@ -66,6 +66,8 @@ class SweepResults:
 
     def __init__(self, out: Path, frames: Frames | None) -> None:
         listed = _object(out / "sweep.json")
+        if missing := {"axes", "points"} - listed.keys():
+            raise InputError(f"error: `{out / 'sweep.json'}` is of no sweep: it lacks {', '.join(sorted(missing))}")
         self.out: Path = out
         """The directory of the sweep."""
         self.axes: list[str] = list(listed["axes"])
@@ -94,7 +96,7 @@ class SweepResults:
 def read(directory: str | os.PathLike[str], *, frames: Frames | None = None) -> Results | SweepResults:
     """Reads a directory that `run(.., out=..)`, `sweep(.., out=..)`, `netloom run --out` or `netloom sweep --out` wrote."""
     checked(frames)
-    out = Path(directory)
+    out = Path(directory).absolute()
     if (out / "sweep.json").is_file():
         return SweepResults(out, frames)
     if not (out / "summary.json").is_file():

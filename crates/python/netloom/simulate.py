@@ -55,7 +55,7 @@ def run(
     with Report(progress) as report:
         done = _netloom.run(words, report.heard())
     _remark(done.notes)
-    return of_run(done, None if out is None else Path(out), frames)
+    return of_run(done, None if out is None else Path(out).absolute(), frames)
 
 
 def resume(
@@ -75,7 +75,8 @@ def resume(
     with Report(progress) as report:
         notes = _netloom.resume(os.fspath(out), threads, _limit(memory_limit), report.heard())
     _remark(notes)
-    results = read(out, frames=frames)
+    place = Path(out)
+    results = read(place.with_suffix("") if place.suffix == ".checkpoint" and not place.is_dir() else place, frames=frames)
     assert isinstance(results, Results)
     results.notes.extend(notes)
     return results
@@ -88,7 +89,7 @@ def sweep(
     set: Mapping[str, Any] | None = None,  # noqa: A002 - as the option of the program
     progress: Listener | bool | None = None,
     *,
-    again: Sequence[str] = (),
+    again: str | Sequence[str] = (),
     check: bool = False,
     memory_limit: int | str | None = None,
     frames: Frames | None = None,
@@ -97,33 +98,31 @@ def sweep(
 
     :param out: directory of the points and their table. The same call goes on there, and runs nothing that is kept. Without it nothing is kept.
     :param threads: points that run at a time, each in one thread. As many as there are processors if left out.
-    :param again: states ("failed", "saturated") or ids of points that are run again though they are kept.
+    :param again: a state ("failed", "saturated"), an id, or several: points that are run again though they are kept.
 
     All else is as for `run`. Points that fail are rows of the state "failed"; a warning (`PointsFailed`) says why.
     """
     kind = chosen(frames)
-    if out is None:
-        with tempfile.TemporaryDirectory(prefix="netloom-") as folder:
-            return sweep(
-                experiment,
-                Path(folder) / "sweep",
-                threads,
-                set,
-                progress,
-                again=again,
-                check=check,
-                memory_limit=memory_limit,
-                frames=kind,
-            )
-    words = _words(experiment, set, out, False, threads, check, memory_limit)
-    with Report(progress) as report:
-        failed, notes = _netloom.sweep(words, list(again), report.heard())
+    asked = [again] if isinstance(again, str) else list(again)
+    # A worker that is left to itself may still write while the folder goes.
+    with tempfile.TemporaryDirectory(prefix="netloom-", ignore_cleanup_errors=True) as folder:
+        where = Path(folder) / "sweep" if out is None else Path(out)
+        words = _words(experiment, set, where, False, threads, check, memory_limit)
+        try:
+            with Report(progress) as report:
+                failed, notes = _netloom.sweep(words, asked, report.heard())
+        except KeyboardInterrupt as interruption:
+            if out is None:
+                # Nothing of it is kept, whatever the note says.
+                interruption.__dict__.pop("__notes__", None)
+            raise
+        table = SweepResults(where, kind).points
     _remark(notes)
     if failed:
         lines = [f"{name}  {values}: {why}" for name, values, why in failed[:LISTED]]
         more = [f"and {len(failed) - LISTED} more"] if len(failed) > LISTED else []
         warnings.warn("\n  ".join([f"{len(failed)} points failed", *lines, *more]), PointsFailed, stacklevel=2)
-    return SweepResults(Path(out), kind).points
+    return table
 
 
 def _remark(notes: Sequence[str]) -> None:

@@ -76,9 +76,6 @@ impl Watcher for Board {
 
     fn progress(&self, at: &Progress) {
         let mut standing = open(&self.standing);
-        if standing.end == 0 {
-            "simulating".clone_into(&mut standing.phase);
-        }
         (standing.now, standing.end, standing.events) = (at.now, at.end, at.events);
     }
 
@@ -137,7 +134,7 @@ pub fn attend<T: Send + 'static>(
                 interrupted?;
                 return outcome
                     .map(|value| (value, board.notes()))
-                    .map_err(|error| failure::raise(py, &error));
+                    .map_err(|error| noted(py, failure::raise(py, &error), board.notes()));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let error = Error::new(ErrorKind::Internal, "the thread that works has ended without a word");
@@ -163,11 +160,8 @@ fn leave<T: Send>(
     loop {
         match py.detach(|| open(said).recv_timeout(LOOK)) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(Err(error)) if error.kind() == ErrorKind::Interrupted => {
-                // Python 3.10 has no notes.
-                let _ = exception.value(py).call_method1("add_note", (error.to_string(),));
-                return exception;
-            }
+            // Where the state is kept, or why it could not be.
+            Ok(Err(error)) => return noted(py, exception, [board.notes(), vec![error.to_string()]].concat()),
             _ => return exception,
         }
         let late = since.elapsed() > PATIENCE && !board.saves.load(Ordering::Relaxed);
@@ -175,6 +169,19 @@ fn leave<T: Send>(
             return exception;
         }
     }
+}
+
+/// The exception with lines that Python shows below it.
+fn noted(py: Python<'_>, exception: PyErr, lines: Vec<String>) -> PyErr {
+    for line in lines {
+        let value = exception.value(py);
+        if value.call_method1("add_note", (&line,)).is_err() {
+            // Python 3.10 has no notes, but an attribute to find them by.
+            let notes = value.getattr("__notes__").and_then(|notes| notes.call_method1("append", (&line,)));
+            let _ = notes.map(drop).or_else(|_| value.setattr("__notes__", [&line]));
+        }
+    }
+    exception
 }
 
 fn internal(panic: &(dyn Any + Send)) -> Error {

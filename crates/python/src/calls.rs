@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// What is asked, as Python has it: file or text, overrides, output directory, whether it may be replaced, threads, checkers, memory limit.
 type Words =
-    (Option<PathBuf>, Option<String>, Vec<String>, Option<PathBuf>, bool, Option<u32>, bool, Option<String>);
+    (Option<PathBuf>, Option<String>, Vec<String>, Option<PathBuf>, bool, Option<i64>, bool, Option<String>);
 
 /// A point that could not be run: its id, its values in a line, why.
 type Failed = (String, String, String);
@@ -36,7 +36,7 @@ pub fn run(py: Python<'_>, words: Words, heard: Option<Bound<'_, PyAny>>) -> PyR
 pub fn resume(
     py: Python<'_>,
     out: PathBuf,
-    threads: Option<u32>,
+    threads: Option<i64>,
     memory: Option<String>,
     heard: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<String>> {
@@ -81,13 +81,10 @@ fn asked(py: Python<'_>, words: Words) -> PyResult<Asked> {
     whole.map_err(|error| failure::raise(py, &error))
 }
 
-fn counted(threads: Option<u32>) -> Result<Option<u32>, Error> {
-    match threads {
-        Some(threads) if !(1..=1024).contains(&threads) => {
-            Err(Error::new(ErrorKind::Usage, format!("`threads` is {threads}, but 1 to 1024 are possible")))
-        }
-        threads => Ok(threads),
-    }
+fn counted(threads: Option<i64>) -> Result<Option<u32>, Error> {
+    let fits = |n: i64| u32::try_from(n).ok().filter(|n| (1..=1024).contains(n));
+    let wrong = |n| Error::new(ErrorKind::Usage, format!("`threads` is {n}, but 1 to 1024 are possible"));
+    threads.map(|n| fits(n).ok_or_else(|| wrong(n))).transpose()
 }
 
 fn limit(memory: Option<String>) -> Result<Option<MemoryLimit>, Error> {

@@ -121,6 +121,7 @@ pub fn resume(
     memory: Option<MemoryLimit>,
     board: &Board,
 ) -> Result<(), Error> {
+    let out = &checkpoint::directory_of(out);
     let directory = std::path::absolute(out)
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", out.display())))?;
     if output::place(&directory, board)?.is_some() {
@@ -135,15 +136,9 @@ pub fn resume(
         return Ok(());
     }
     let threads = threads.unwrap_or(header.threads);
-    let options = RunOptions {
-        threads,
-        partitions: Some(header.partitions),
-        memory,
-        checkers: header.checkers,
-        page: true,
-        ..RunOptions::default()
-    };
-    let input = Input { file: header.file.0.clone(), set: header.set.clone() };
+    let (options, input) = (header.options(Some(threads), memory), header.input());
+    // The caller waits from here on: the process must be back where it was when the call returns.
+    board.saves.store(true, Ordering::Relaxed);
     let away = Away::to(&header.directory)?;
     let prepared = prepare_text(&Registry::standard(), &input, header.file.1.clone(), &options, board)?;
     let inputs = inputs(&prepared);
@@ -152,7 +147,6 @@ pub fn resume(
     let begun = Begun { started: header.started.clone(), inputs };
     let header = Header { threads, ..header };
     let mut saver = Saver::new(path, header, prepared.intervals, Arc::clone(&board.signals));
-    board.saves.store(true, Ordering::Relaxed);
     let finished = execute_saved(&prepared, board, Some(&mut saver), Some(&state))?;
     store(target, (&prepared, begun), &finished, board)?;
     drop((away, claim));

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
 from unittest.mock import patch
 
 import netloom
+from netloom.frames import Frames, frame, in_directory
 from setting import SWITCH, swept
 
 
@@ -38,6 +42,23 @@ class Kinds(unittest.TestCase):
     def test_an_unknown_kind_is_refused(self) -> None:
         kind: object = "tables"
         self.assertRaisesRegex(netloom.UsageError, "'tables'", netloom.run, SWITCH, frames=kind)
+
+    def test_columns_of_csv_files_are_typed_by_all_rows(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "series.csv"
+            rows = [f"{n},{'' if n < 300 else 7},{n if n < 300 else n + 0.5}" for n in range(400)]
+            file.write_text("\n".join(["time_ps,link,value", *rows]) + "\n")
+            for kind in get_args(Frames):
+                table = frame(file, kind)
+                column = table["value"].to_pylist() if kind == "arrow" else list(table["value"])
+                self.assertEqual(column[-1], 399.5, kind)
+
+    def test_a_damaged_table_is_an_input_error(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "links.parquet"
+            file.write_bytes(b"no table")
+            tables = in_directory(Path(folder), None)
+            self.assertRaisesRegex(netloom.InputError, "the table links .* cannot be read", lambda: tables["links"])
 
 
 if __name__ == "__main__":

@@ -147,7 +147,8 @@ class Runs(unittest.TestCase):
         self.assertIn("memory", str(refused.exception))
         for wrong in ("8", "many"):
             self.assertRaisesRegex(netloom.UsageError, "memory_limit", netloom.run, SWITCH, memory_limit=wrong)
-        self.assertRaisesRegex(netloom.UsageError, "threads", netloom.run, SWITCH, threads=0)
+        for threads in (0, -1, 1 << 40):
+            self.assertRaisesRegex(netloom.UsageError, "threads", netloom.run, SWITCH, threads=threads)
 
 
 class Mistakes(unittest.TestCase):

@@ -75,6 +75,23 @@ class Sweeps(unittest.TestCase):
             table = netloom.sweep(experiment, threads=1)
         self.assertEqual(list(table["state"]), ["ok", "failed"])
 
+    def test_what_is_run_again_is_what_was_named(self) -> None:
+        out = self.folder / "again"
+        netloom.sweep(swept(), out)
+        results = netloom.read(out)
+        assert isinstance(results, netloom.SweepResults)
+
+        def stamps() -> dict[str, int]:
+            return {path.name: path.stat().st_mtime_ns for path in (out / "points").glob("*.json")}
+
+        before = stamps()
+        for word in ("failed", "", ()):
+            netloom.sweep(swept(), out, again=word)
+            self.assertEqual(stamps(), before, f"{word!r} names no point")
+        netloom.sweep(swept(), out, again=results.ids[0])
+        changed = [name for name, stamp in stamps().items() if stamp != before[name]]
+        self.assertEqual(changed, [f"{results.ids[0]}.json"])
+
     def test_mistakes_come_before_the_first_point(self) -> None:
         out = self.folder / "sweep"
         axis = {"path": "job.0.load", "values": [0.1, "much"]}

@@ -10,7 +10,7 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Error, ErrorKind, Input, Registry, RunOptions,
+    Error, ErrorKind, Registry, RunOptions,
     base::world::World,
     checkpoint::{self, Header},
     execute::execute_saved,
@@ -49,16 +49,8 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         return print_stored(stored, args.format, console);
     }
     let threads = args.threads.unwrap_or(header.threads);
-    let options = RunOptions {
-        threads,
-        ranks: world.ranks(),
-        partitions: Some(header.partitions),
-        memory: args.memory_limit,
-        checkers: header.checkers,
-        page: true,
-        machine: false,
-    };
-    let input = Input { file: header.file.0.clone(), set: header.set.clone() };
+    let options = RunOptions { ranks: world.ranks(), ..header.options(args.threads, args.memory_limit) };
+    let input = header.input();
     let terminal = Terminal::new(console);
     let prepare = || {
         enter(&header)?;

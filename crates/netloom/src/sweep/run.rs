@@ -189,7 +189,9 @@ impl Runs<'_> {
         let json = resolved::json(&experiment);
         let id = self.store.id(&self.asked.program, &json, self.options.checkers);
         let again = |record: &Record| {
-            self.asked.again.iter().any(|word| *word == record.state || record.id.starts_with(word.as_str()))
+            let names =
+                |word: &str| word == record.state || (!word.is_empty() && record.id.starts_with(word));
+            self.asked.again.iter().any(|word| names(word))
         };
         let row = |record, kept| Ok(Some(Row { chain, point: point.clone(), record, kept }));
         match self.store.load(&id) {
