@@ -1,7 +1,7 @@
 //! A network with what its links carried: nodes in rows, links coloured and as thick as they are loaded. SVG (names by pointing) and PDF.
 
 use crate::plot::{
-    colours::{Colour, FRAME},
+    colours::{Colour, DARKER, FRAME, along},
     scene::{Anchor, Place, Scene, Shape, Stroke, Text},
 };
 
@@ -11,8 +11,6 @@ const WIDTH: f64 = 720.0;
 const ROW: f64 = 100.0;
 /// Space on each side of the drawing.
 const MARGIN: f64 = 18.0;
-/// Colours by share, for all eyes: ever darker.
-const SAFE: &[Colour] = &[[214, 219, 224], [246, 192, 84], [229, 107, 45], [172, 33, 75], [58, 7, 92]];
 /// ORCS' colours: green, yellow, red.
 const GREEN_TO_RED: &[Colour] = &[[0, 220, 0], [255, 220, 0], [255, 0, 0]];
 
@@ -30,18 +28,10 @@ impl Palette {
     /// The colour of a share from 0 to 1.
     #[must_use]
     pub fn colour(self, share: f64) -> [u8; 3] {
-        debug_assert!(!share.is_nan(), "a share is a number");
-        let ramp = match self {
-            Self::Safe => SAFE,
-            Self::GreenToRed => GREEN_TO_RED,
-        };
-        let at = share.clamp(0.0, 1.0) * (ramp.len() - 1) as f64;
-        let n = (at as usize).min(ramp.len() - 2);
-        let part = at - n as f64;
-        std::array::from_fn(|c| {
-            let (low, high) = (f64::from(ramp[n][c]), f64::from(ramp[n + 1][c]));
-            (low + part * (high - low)).round() as u8
-        })
+        match self {
+            Self::Safe => along(&DARKER, share),
+            Self::GreenToRed => along(GREEN_TO_RED, share),
+        }
     }
 }
 

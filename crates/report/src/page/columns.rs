@@ -1,26 +1,10 @@
 //! Columns of tables by name, whatever wrote them.
 
-use results::table::{Column, Table, TextColumn};
+use results::table::{Column, Table};
 
 /// The table of a name, if it has rows.
 pub fn find<'a>(tables: &'a [Table], name: &str) -> Option<&'a Table> {
     tables.iter().find(|table| table.name() == name && table.rows() > 0)
-}
-
-/// A column of small numbers.
-pub fn u32s<'a>(table: &'a Table, name: &str) -> Option<&'a [u32]> {
-    match table.column(name) {
-        Some(Column::U32(values)) => Some(values),
-        _ => None,
-    }
-}
-
-/// A column of numbers.
-pub fn u64s<'a>(table: &'a Table, name: &str) -> Option<&'a [u64]> {
-    match table.column(name) {
-        Some(Column::U64(values)) => Some(values),
-        _ => None,
-    }
 }
 
 /// A column of numbers of any kind, as floats.
@@ -32,14 +16,6 @@ pub fn floats(table: &Table, name: &str) -> Option<Vec<f64>> {
         Column::F64(values) => values.clone(),
         Column::Maybe(_) | Column::Text(_) => return None,
     })
-}
-
-/// A column of words.
-pub fn texts<'a>(table: &'a Table, name: &str) -> Option<&'a TextColumn> {
-    match table.column(name) {
-        Some(Column::Text(words)) => Some(words),
-        _ => None,
-    }
 }
 
 /// The column `link`, where a row may be about all links together.

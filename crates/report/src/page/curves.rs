@@ -2,7 +2,7 @@
 
 use super::{
     chart::{Caption, Chart, wide},
-    columns::{find, floats, texts, u64s},
+    columns::{find, floats},
     network::Loads,
     run::Finished,
     words::time_unit,
@@ -69,7 +69,8 @@ fn axis(label: impl Into<String>) -> Axis {
 /// Distribution of a latency: the share of packets that were there within a time.
 fn distribution(runs: &[Finished<'_>], of: &str, id: &str) -> Option<Chart> {
     let cells = |table: &Table| -> Option<Vec<(f64, f64)>> {
-        let (whose, to, count) = (texts(table, "of")?, u64s(table, "to_ps")?, u64s(table, "count")?);
+        let (whose, to, count) =
+            (table.text_column("of")?, table.u64_column("to_ps")?, table.u64_column("count")?);
         let rows: Vec<usize> = whose.iter().enumerate().filter(|w| w.1 == of).map(|w| w.0).collect();
         let all: u64 = rows.iter().map(|&row| count[row]).sum();
         let mut sum = 0;
@@ -144,7 +145,7 @@ pub fn sizes(runs: &[Finished<'_>]) -> Option<Chart> {
     let mut labels: Vec<u64> = Vec::new();
     let read = |run: &Finished<'_>| -> Option<(String, Vec<(u64, f64)>)> {
         let table = find(run.tables, "message_sizes")?;
-        let (from, count) = (u64s(table, "from_bytes")?, u64s(table, "messages")?);
+        let (from, count) = (table.u64_column("from_bytes")?, table.u64_column("messages")?);
         Some((run.name.to_owned(), from.iter().zip(count).map(|(&f, &c)| (f, c as f64)).collect()))
     };
     let all: Vec<_> = runs.iter().filter_map(read).collect();
@@ -171,7 +172,7 @@ pub fn sizes(runs: &[Finished<'_>]) -> Option<Chart> {
 fn series(run: &Finished<'_>, quantity: &str) -> Vec<(f64, f64)> {
     let read = || {
         let table = find(run.tables, "series")?;
-        let (times, what) = (u64s(table, "time_ps")?, texts(table, "quantity")?);
+        let (times, what) = (table.u64_column("time_ps")?, table.text_column("quantity")?);
         let values = floats(table, "value")?;
         let rows = what.iter().enumerate().filter(|w| w.1 == quantity);
         Some(rows.map(|(row, _)| (times[row] as f64, values[row])).collect())

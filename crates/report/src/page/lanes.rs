@@ -2,7 +2,7 @@
 
 use super::{
     chart::Caption,
-    columns::{find, texts, u32s, u64s},
+    columns::find,
     run::Finished,
     words::{count, escaped, percent, table, time, time_unit},
 };
@@ -19,8 +19,9 @@ const PIECES: usize = 240;
 /// Where the ranks of a run spend their time: a bar each, in states.
 pub fn ranks(run: &Finished<'_>) -> Option<String> {
     let ranks = find(run.tables, "ranks")?;
-    let (job, rank, span) = (texts(ranks, "job")?, u32s(ranks, "rank")?, u64s(ranks, "makespan_ps")?);
-    let parts = ["compute_ps", "overhead_ps", "wait_ps"].map(|name| u64s(ranks, name));
+    let (job, rank, span) =
+        (ranks.text_column("job")?, ranks.u32_column("rank")?, ranks.u64_column("makespan_ps")?);
+    let parts = ["compute_ps", "overhead_ps", "wait_ps"].map(|name| ranks.u64_column(name));
     let [compute, overhead, wait] = [parts[0]?, parts[1]?, parts[2]?];
     let most = (*span.iter().max()?).max(1) as f64;
     let every = ranks.rows().div_ceil(MOST_RANKS);
@@ -199,8 +200,8 @@ type Lanes = BTreeMap<(String, u32), Vec<Span>>;
 
 fn lanes_of(operations: &Table) -> Option<Lanes> {
     let (job, rank, kind) =
-        (texts(operations, "job")?, u32s(operations, "rank")?, texts(operations, "kind")?);
-    let (start, end) = (u64s(operations, "start_ps")?, u64s(operations, "end_ps")?);
+        (operations.text_column("job")?, operations.u32_column("rank")?, operations.text_column("kind")?);
+    let (start, end) = (operations.u64_column("start_ps")?, operations.u64_column("end_ps")?);
     let mut lanes = Lanes::new();
     for (row, (job, kind)) in job.iter().zip(kind.iter()).enumerate() {
         let state = match kind {

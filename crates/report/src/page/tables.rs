@@ -1,7 +1,7 @@
 //! The busiest links, the traffic matrix, jobs.
 
 use super::{
-    columns::{find, floats, u32s},
+    columns::{find, floats},
     network::{Loads, Wires, scale},
     run::Finished,
     words::{count, escaped, percent, rate, table, time},
@@ -59,7 +59,7 @@ pub fn classes(run: &Finished<'_>) -> String {
 /// The traffic matrix of a run as a picture; blocks of neighbouring nodes where there are many.
 pub fn matrix(run: &Finished<'_>) -> Option<String> {
     let pairs = find(run.tables, "pairs")?;
-    let (from, to) = (u32s(pairs, "source")?, u32s(pairs, "destination")?);
+    let (from, to) = (pairs.u32_column("source")?, pairs.u32_column("destination")?);
     let (what, amounts) =
         ["bytes", "packets", "messages"].iter().find_map(|w| Some((*w, floats(pairs, w)?)))?;
     let nodes = from.iter().chain(to).max().map_or(0, |most| *most as usize + 1);

@@ -2,7 +2,7 @@
 //!
 //! Both are written from the same shapes, with nothing that depends on time, machine or installed fonts: the same drawing gives the same bytes.
 
-use super::colours::{COLOURS, Colour, FRAME, GRID};
+use super::colours::{COLOURS, Colour, FRAME, GRID, hexadecimal};
 use pdf_writer::{Content, Name, Pdf, Rect as PdfRect, Ref, Str};
 use std::fmt::Write;
 
@@ -242,10 +242,6 @@ pub(crate) fn path(places: &[Place]) -> String {
         format!("{}{} {}", if n == 0 { "M" } else { "L" }, number(*x), number(*y))
     };
     places.iter().enumerate().map(step).collect()
-}
-
-fn hexadecimal([r, g, b]: Colour) -> String {
-    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 fn stroked(stroke: &Stroke, paint: Paint<'_>) -> String {

@@ -1,6 +1,6 @@
 //! Links of a run from its table `topology`, and the graph of routers that is drawn.
 
-use crate::page::columns::{floats, texts, u32s};
+use crate::page::columns::floats;
 use results::table::Table;
 use std::collections::BTreeMap;
 
@@ -53,11 +53,11 @@ impl Wires {
     /// Reads the table `topology`.
     pub fn of(table: &Table) -> Option<Self> {
         let [links, from, from_port, to, to_port] =
-            ["link", "from", "from_port", "to", "to_port"].map(|name| u32s(table, name));
+            ["link", "from", "from_port", "to", "to_port"].map(|name| table.u32_column(name));
         let (links, from, from_port, to, to_port) = (links?, from?, from_port?, to?, to_port?);
-        let (from_kind, to_kind) = (texts(table, "from_kind")?, texts(table, "to_kind")?);
-        let (class, bandwidth) = (texts(table, "class")?, floats(table, "bandwidth_bytes_per_s")?);
-        let ports = ["from_cable_port", "to_cable_port"].map(|name| u32s(table, name));
+        let (from_kind, to_kind) = (table.text_column("from_kind")?, table.text_column("to_kind")?);
+        let (class, bandwidth) = (table.text_column("class")?, floats(table, "bandwidth_bytes_per_s")?);
+        let ports = ["from_cable_port", "to_cable_port"].map(|name| table.u32_column(name));
         let end = |kind: &str, number, port| match kind {
             "router" => End::Router(number, port),
             "terminal" => End::Terminal(number),
@@ -111,7 +111,7 @@ impl Wires {
 }
 
 fn all_names(table: &Table, column: &str) -> Vec<String> {
-    texts(table, column).map_or_else(Vec::new, |names| names.iter().map(str::to_owned).collect())
+    table.text_column(column).map_or_else(Vec::new, |names| names.iter().map(str::to_owned).collect())
 }
 
 /// A dot of the picture: a router, or several.

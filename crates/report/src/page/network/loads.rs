@@ -1,7 +1,7 @@
 //! What links carried, as shares of their bandwidth: over the whole run, and over time where that was recorded.
 
 use super::graph::{End, Wires};
-use crate::page::columns::{find, floats, links, texts, u32s, u64s};
+use crate::page::columns::{find, floats, links};
 use results::table::Table;
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl Loads {
     pub fn of(wires: &Wires, tables: &[Table]) -> Self {
         let mut mean = vec![0.0; wires.all.len()];
         if let Some(table) = find(tables, "links")
-            && let (Some(links), Some(used)) = (u32s(table, "link"), floats(table, "utilisation"))
+            && let (Some(links), Some(used)) = (table.u32_column("link"), floats(table, "utilisation"))
         {
             for (&link, used) in links.iter().zip(used) {
                 if let Some(place) = wires.place(link) {
@@ -81,8 +81,8 @@ impl Loads {
 
 /// Frames of the table `loads`, neighbours joined if they are many; and what reached terminals.
 fn recorded(wires: &Wires, table: &Table) -> Option<Loads> {
-    let (begins, ends) = (u64s(table, "time_ps")?, u64s(table, "until_ps")?);
-    let (links, bytes) = (u32s(table, "link")?, u64s(table, "bytes")?);
+    let (begins, ends) = (table.u64_column("time_ps")?, table.u64_column("until_ps")?);
+    let (links, bytes) = (table.u32_column("link")?, table.u64_column("bytes")?);
     let mut spans: Vec<(u64, u64)> = Vec::new();
     for (&begin, &end) in begins.iter().zip(ends) {
         let last = spans.last().map_or(0, |span| span.1);
@@ -122,7 +122,7 @@ fn share(rate: f64, bandwidth: f64) -> f64 {
 
 /// Frames of shares in the table `series`, as the model of flows writes them.
 fn shares(wires: &Wires, table: &Table) -> Option<Loads> {
-    let (times, what) = (u64s(table, "time_ps")?, texts(table, "quantity")?);
+    let (times, what) = (table.u64_column("time_ps")?, table.text_column("quantity")?);
     let (of, values) = (links(table)?, floats(table, "value")?);
     let mut frames = BTreeMap::<u64, Vec<f64>>::new();
     for (row, _) in what.iter().enumerate().filter(|w| w.1 == "link_utilisation") {

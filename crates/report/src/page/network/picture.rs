@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     page::words::{escaped, percent, time},
-    plot::scene::number,
+    plot::{
+        colours::{Colour, DARKER, along, hexadecimal},
+        scene::number,
+    },
 };
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -16,23 +19,8 @@ use std::fmt::Write;
 /// Steps of colour and width between an idle link and a busy one.
 pub const STEPS: usize = 16;
 
-/// Colours of the steps on a light ground: from grey over yellow and red to dark violet, ever darker, so that they differ for all eyes.
-const LIGHT: [(f64, [u8; 3]); 5] = [
-    (0.0, [214, 219, 224]),
-    (0.25, [246, 192, 84]),
-    (0.5, [229, 107, 45]),
-    (0.75, [172, 33, 75]),
-    (1.0, [58, 7, 92]),
-];
-
 /// Colours of the steps on a dark ground: ever lighter.
-const DARK: [(f64, [u8; 3]); 5] = [
-    (0.0, [58, 66, 75]),
-    (0.25, [122, 58, 150]),
-    (0.5, [214, 72, 90]),
-    (0.75, [248, 152, 62]),
-    (1.0, [252, 246, 170]),
-];
+const DARK: [Colour; 5] = [[58, 66, 75], [122, 58, 150], [214, 72, 90], [248, 152, 62], [252, 246, 170]];
 
 /// What an item is drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,19 +72,14 @@ pub struct Picture<'a> {
     tops: Tops,
 }
 
-/// A colour of a ramp.
-fn colour(ramp: &[(f64, [u8; 3]); 5], step: usize) -> String {
-    let at = step as f64 / (STEPS - 1) as f64;
-    let n = ramp.windows(2).position(|w| at <= w[1].0).unwrap_or(3);
-    let ((a, low), (b, high)) = (ramp[n], ramp[n + 1]);
-    let part = (at - a) / (b - a);
-    let mix = |c: usize| (f64::from(low[c]) + part * (f64::from(high[c]) - f64::from(low[c]))).round() as u8;
-    format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))
+/// The colour of a step on a ramp.
+fn colour(ramp: &[Colour], step: usize) -> String {
+    hexadecimal(along(ramp, step as f64 / (STEPS - 1) as f64))
 }
 
 /// Rules of style for the steps: on a light ground, or a dark one.
 pub fn rules(dark: bool) -> String {
-    let ramp = if dark { &DARK } else { &LIGHT };
+    let ramp = if dark { &DARK } else { &DARKER };
     (0..STEPS).fold(String::new(), |mut text, step| {
         let colour = colour(ramp, step);
         let wide = number(0.9 + 2.3 * step as f64 / (STEPS - 1) as f64);
@@ -365,7 +348,7 @@ pub fn animated(picture: &Picture<'_>, title: &str) -> String {
         );
     }
     for item in items {
-        let of = |used: &[f64]| colour(&LIGHT, step(busiest(item, used), top));
+        let of = |used: &[f64]| colour(&DARKER, step(busiest(item, used), top));
         let (what, base) = match item.form {
             Form::Line => ("stroke", " class=\"line\""),
             Form::Half | Form::Square => ("fill", ""),
@@ -407,7 +390,7 @@ fn legend(y: f64, top: f64) -> String {
             text,
             "<rect x=\"{x}\" y=\"{}\" width=\"15\" height=\"10\" fill=\"{}\"/>",
             number(y),
-            colour(&LIGHT, step)
+            colour(&DARKER, step)
         );
     }
     let top = percent(top);
@@ -429,13 +412,13 @@ mod tests {
 
     #[test]
     fn colours_get_darker_or_lighter_all_the_way() {
-        let light = |ramp: &[(f64, [u8; 3]); 5], step: usize| {
+        let light = |ramp: &[Colour], step: usize| {
             let hex = colour(ramp, step);
             let part = |n: usize| f64::from(u8::from_str_radix(&hex[n..n + 2], 16).unwrap_or(0));
             0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5)
         };
         for step in 1..STEPS {
-            assert!(light(&LIGHT, step) < light(&LIGHT, step - 1), "{step}");
+            assert!(light(&DARKER, step) < light(&DARKER, step - 1), "{step}");
             assert!(light(&DARK, step) > light(&DARK, step - 1), "{step}");
         }
     }
