@@ -88,6 +88,8 @@ fn options_do_what_they_say() {
             assert!(ends.iter().all(|end| text.contains(end)), "{file} has both ends of {colours}");
         }
     }
+    let refused = netloom(&["congestion", TREE, "--map", &path("map.png")]);
+    assert!(refused.status == 2 && refused.err.contains(".svg, .pdf or .dot"), "{}", refused.err);
     out(&["congestion", TREE, "--map", &path("map.pdf")]);
     assert!(fs::read(path("map.pdf")).expect("the map").starts_with(b"%PDF"));
     let again = netloom(&["congestion", TREE, "--map", &path("map.dot")]);

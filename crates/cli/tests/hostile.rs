@@ -185,3 +185,32 @@ fn the_present_directory_is_not_in_the_results() {
     let absolute = inner.join("ring.toml");
     assert_eq!(inside, from(folder.path(), absolute.to_str().unwrap(), "c"));
 }
+
+/// Counts in small files are answered with a mistake, not with memory: each command has 1.5 GB of addresses.
+#[cfg(target_os = "linux")]
+#[test]
+fn counts_in_files_take_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("many.goal"), "num_ranks 4000000000\nrank 0 {\na: calc 1\n}\n").unwrap();
+    fs::write(at("many.graph"), "terminals 4000000000\n0 1\n").unwrap();
+    fs::write(at("many.toml"), "[fabric]\ntopology = \"graph\"\nfile = \"many.graph\"\n").unwrap();
+    fs::write(at("large.toml"), "[fabric]\ntopology = \"torus\"\ndims = [65535, 65535]\n").unwrap();
+    let mut checkpoint = b"netloom checkpoint 1\n".to_vec();
+    checkpoint.extend(u64::MAX.to_le_bytes());
+    checkpoint.extend([0; 64]);
+    fs::write(at("run.checkpoint"), checkpoint).unwrap();
+    for arguments in [
+        &["trace", "info", &at("many.goal")][..],
+        &["fabric", "metrics", &at("many.toml")],
+        &["fabric", "metrics", &at("large.toml")],
+        &["resume", &at("run")],
+    ] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_netloom")]);
+        let output = command.args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(3 | 4 | 6)), "{arguments:?}: {} {text}", output.status);
+        assert!(text.starts_with("error"), "{arguments:?}: {text}");
+    }
+}

@@ -8,7 +8,23 @@ use std::path::Path;
 
 pub use report::map::Palette;
 
-/// The subnet with the sums of its edges, in the form that the ending of `file` says: `.svg`, `.pdf`, else DOT.
+/// Refuses names of maps whose ending says no form.
+///
+/// # Errors
+/// If it is another than `.svg`, `.pdf` and `.dot`.
+pub fn check_name(file: &Path) -> Result<(), Error> {
+    if ["svg", "pdf", "dot"].iter().any(|form| ends(file, form)) {
+        return Ok(());
+    }
+    let message = format!("`{}` does not say which form the map is to have", file.display());
+    Err(Error::new(ErrorKind::Usage, message).with_help("let it end with .svg, .pdf or .dot"))
+}
+
+fn ends(file: &Path, ending: &str) -> bool {
+    file.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending))
+}
+
+/// The subnet with the sums of its edges, in the form that the ending of `file` says (see [`check_name`]).
 ///
 /// # Errors
 /// If it cannot be written down.
@@ -18,10 +34,9 @@ pub fn congestion_map(
     (title, palette): (String, Palette),
     file: &Path,
 ) -> Result<Vec<u8>, Error> {
-    let ends = |ending: &str| file.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
-    if ends("svg") || ends("pdf") {
+    if ends(file, "svg") || ends(file, "pdf") {
         let map = map(subnet, sums, title, palette);
-        return Ok(if ends("svg") { map.svg().into_bytes() } else { map.pdf() });
+        return Ok(if ends(file, "svg") { map.svg().into_bytes() } else { map.pdf() });
     }
     let mut bytes = Vec::new();
     draw::dot(subnet, sums, |share| palette.colour(share), &mut bytes)

@@ -17,7 +17,7 @@ use fabric::{subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
     cluster::{self, Network, engine},
-    congestion_map::{Palette, congestion_map},
+    congestion_map::{Palette, check_name, congestion_map},
     counting::{Asked, count, pattern},
 };
 use results::summary::Congestion;
@@ -29,8 +29,9 @@ use std::fmt::Write as _;
 /// # Errors
 /// If the network cannot be read or routed, or a pattern, host or file is wrong.
 pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
-    // A mistake in it is told before a large network is read and routed.
+    // Mistakes in these are told before a large network is read and routed.
     pattern(&args.pattern, args.part_ranks)?;
+    args.map.as_deref().map_or(Ok(()), check_name)?;
     let mut network = network::load(&args.network)?;
     let mut reversed = false;
     if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {

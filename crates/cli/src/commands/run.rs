@@ -83,7 +83,9 @@ pub fn conclude(
         // What was simulated is shown, whatever became of the files.
         let shown = print_summary(&finished.summary, format, console);
         return stored.and(shown);
-    } else if prepared.run.measure() != Measure::default() {
+    } else if prepared.run.measure() != Measure::default()
+        || finished.summary.experiment["output"]["csv"] == true
+    {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
     print_summary(&finished.summary, format, console)
