@@ -123,7 +123,7 @@ impl Routing for Minimal {
     }
 
     fn facts(&self) -> Facts {
-        Facts::chosen_by(self.select)
+        self.select.facts()
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -194,7 +194,7 @@ impl Routing for MinimalAdaptive {
     }
 
     fn facts(&self) -> Facts {
-        Facts::chosen_by(self.select)
+        self.select.facts()
     }
 
     fn unread(&self) -> Vec<Unread> {

@@ -92,7 +92,7 @@ impl Routing for MinimalEscape {
     }
 
     fn facts(&self) -> Facts {
-        Facts { escapes: Some(self.escapes), ..Facts::chosen_by(self.select) }
+        Facts { escapes: Some(self.escapes), ..self.select.facts() }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -34,7 +34,6 @@ pub mod ugal;
 pub mod up_down;
 pub mod valiant;
 
-use self::select::Select;
 use crate::graph::Fabric;
 use base::{
     index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
@@ -129,11 +128,6 @@ impl Facts {
     };
     /// What assumes least of a routing that looks at no queues.
     pub const OBLIVIOUS: Self = Self { oblivious: true, ..Self::ADAPTIVE };
-
-    /// Of a routing that chooses by `select` among ports that depend on the destination's router alone.
-    pub(crate) fn chosen_by(select: Select) -> Self {
-        Self { stateful: false, oblivious: select.oblivious(), terminals_alike: true, ..Self::ADAPTIVE }
-    }
 
     /// What is true of two routings of which a packet may follow either.
     #[must_use]

@@ -49,12 +49,12 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 }
 
 impl PlanarAdaptive {
-    /// One or two ways on, in the plane of the first dimension that is not yet right; none at the destination's router. One stands twice.
+    /// One or two steps on, in the plane of the first dimension that is not yet right; none at the destination's router. One stands twice.
     fn steps(&self, from: RouterId, to: RouterId) -> Option<[(PortId, ChannelId); 2]> {
-        let mut ways = self.leg.minimal(from, to);
-        let first = ways.next()?;
+        let mut steps = self.leg.minimal(from, to);
+        let first = steps.next()?;
         // Ports come in pairs by dimension: down, up.
-        let second = ways.next().filter(|port| port.number() / 2 == first.number() / 2 + 1);
+        let second = steps.next().filter(|port| port.number() / 2 == first.number() / 2 + 1);
         let own = (first, FIRST);
         let is_up = first.number() % 2 == 1;
         Some([own, second.map_or(own, |port| (port, ChannelId::new(u8::from(!is_up))))])
@@ -86,7 +86,7 @@ impl Routing for PlanarAdaptive {
     }
 
     fn facts(&self) -> Facts {
-        Facts::chosen_by(self.select)
+        self.select.facts()
     }
 
     fn memory(&self, _: &Hop) -> u64 {

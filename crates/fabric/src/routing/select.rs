@@ -1,6 +1,6 @@
 //! The choice among equally good ports, shared by all routings that have one.
 
-use super::{Congestion, Hop};
+use super::{Congestion, Facts, Hop};
 use base::{
     hash::mix64,
     index::{ChannelId, PortId},
@@ -50,6 +50,11 @@ impl Select {
     /// True if it never looks at congestion.
     pub(crate) fn oblivious(self) -> bool {
         !matches!(self, Self::LeastQueue | Self::MostCredits)
+    }
+
+    /// What is true of a routing that chooses by it among ports that depend on the destination's router alone.
+    pub(crate) fn facts(self) -> Facts {
+        Facts { stateful: false, oblivious: self.oblivious(), terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     /// Which of `count` ports it takes, counted from 0: the i-th and the channel to be used on it are `path(i)`. `count`

@@ -273,7 +273,7 @@ impl Routing for UpDown {
     }
 
     fn facts(&self) -> Facts {
-        Facts::chosen_by(self.select)
+        self.select.facts()
     }
 
     fn memory(&self, _: &Hop) -> u64 {
