@@ -1,7 +1,12 @@
 //! Threads that run partitions side by side, whatever the scheduler: one begins in each thread, and nobody waits for one that failed.
 
-use crate::{joint::Joint, mail::Mail, meeting::Meeting};
+use crate::{
+    joint::Joint,
+    mail::Mail,
+    meeting::{Meeting, Patience},
+};
 use base::{time::Ps, world::World};
+use std::time::Duration;
 
 /// What the threads of a run are given.
 #[derive(Clone)]
@@ -18,14 +23,16 @@ pub(crate) struct Crew {
     pub stretch: Ps,
 }
 
-/// Looks at another thread's slot before the processor is given away: some microseconds.
-const PATIENCE: u32 = 1000;
+/// A processor for each thread: some microseconds of looking, and of letting others work that the machine may have besides. Waking a thread
+/// takes as long as that again.
+const AWAKE: Patience = Patience { looks: 1000, yields: Duration::from_micros(200) };
+/// More threads than processors: whoever looks on keeps another from working.
+const CROWDED: Patience = Patience { looks: 0, yields: Duration::from_micros(20) };
 
 /// A meeting of so many threads here, and as many in every other rank.
 pub(crate) fn meeting<M: Mail>(world: &World, threads: usize) -> Joint<M> {
-    // With more threads than processors, whoever looks on keeps another from working: then nobody looks twice.
     let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < threads);
-    Joint::new(world, Meeting::new(threads, if crowded { 0 } else { PATIENCE }), threads)
+    Joint::new(world, Meeting::new(threads, if crowded { CROWDED } else { AWAKE }), threads)
 }
 
 /// Does each share in a thread of its own, the first in the calling one, and gives what that one gave.

@@ -8,19 +8,24 @@
 //! Values and boxes exist twice, for even and odd rounds. A thread announces r + 2 only after it saw everybody announce r + 1, and
 //! a thread announces r + 1 only after it has read everything of r; so nothing is overwritten before it is read, and the locks of
 //! the boxes are never contended.
+//!
+//! Who waits looks a while, then gives the processor to others, then sleeps; who announces last wakes all that sleep. Nobody sleeps through it:
+//! a sleeper counts itself before it looks a last time, an announcer announces before it looks for sleepers, and a fence stands between the
+//! two in both, so one of them sees the other. Of several that announce at once, the last to pass its fence sees everybody's round.
 
 use base::time::{NEVER, Ps};
+use std::time::{Duration, Instant};
 
 #[cfg(not(loom))]
 use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    Condvar, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
 #[cfg(loom)]
 use loom::sync::{
-    Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    Condvar, Mutex,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(loom)]
 use std::sync::PoisonError;
@@ -51,14 +56,29 @@ pub struct Meeting<M> {
     /// By sender, receiver, parity of the round.
     boxes: Vec<[Mutex<Vec<M>>; 2]>,
     failed: AtomicBool,
-    /// Looks at a slot before the processor is given to others.
-    patience: u32,
+    patience: Patience,
+    /// Looks that are worth while, at most those of `patience`: a machine with other work lets nobody be in time.
+    looks: AtomicU32,
+    /// Threads that sleep or are about to.
+    asleep: AtomicUsize,
+    bed: Mutex<()>,
+    morning: Condvar,
+}
+
+/// How long a thread waits awake.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Looks at the others' rounds before the processor is given to others. Half as many after each wait that ended asleep, and an eighth more after
+    /// each that ended in time.
+    pub looks: u32,
+    /// Time for which it gives the processor away and looks again, before it sleeps.
+    pub yields: Duration,
 }
 
 impl<M> Meeting<M> {
-    /// A meeting of `threads`, which look `patience` times before they let others have the processor.
+    /// A meeting of `threads`.
     #[must_use]
-    pub fn new(threads: usize, patience: u32) -> Self {
+    pub fn new(threads: usize, patience: Patience) -> Self {
         assert!(threads > 0, "somebody meets");
         // Whole lines for each thread: two writers on one line would take it from each other at every store.
         let stride = Self::news_at(threads, 2).div_ceil(WIDTH);
@@ -69,7 +89,11 @@ impl<M> Meeting<M> {
             stride,
             boxes: (0..threads * threads).map(|_| [Mutex::default(), Mutex::default()]).collect(),
             failed: AtomicBool::new(false),
+            looks: AtomicU32::new(patience.looks),
             patience,
+            asleep: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            morning: Condvar::new(),
         }
     }
 
@@ -115,23 +139,65 @@ impl<M> Meeting<M> {
             self.sent(me, to, round).store(time, Ordering::Relaxed);
         }
         self.round(me).store(round, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) > 0 && self.all_announced(round) {
+            self.wake();
+        }
+    }
+
+    fn all_announced(&self, round: u64) -> bool {
+        (0..self.threads).all(|of| self.round(of).load(Ordering::Acquire) >= round)
+    }
+
+    fn wake(&self) {
+        // Whoever was about to sleep does so before this lock is had, or looks once more after it.
+        drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
+        self.morning.notify_all();
     }
 
     /// Waits until everybody has announced `round`; false if a thread failed.
     #[must_use]
     pub fn wait(&self, round: u64) -> bool {
-        for of in 0..self.threads {
-            let mut looks = 0;
-            while self.round(of).load(Ordering::Acquire) < round {
-                if self.failed.load(Ordering::Relaxed) {
-                    return false;
-                }
-                // Threads are about as fast as each other, so the wait is short as a rule, and giving the processor away costs more.
+        // Threads are about as fast as each other, so the wait is short as a rule, and giving the processor away costs more.
+        let most = self.looks.load(Ordering::Relaxed);
+        let (mut looks, mut since) = (0, None);
+        while !self.all_announced(round) {
+            if self.failed.load(Ordering::Relaxed) {
+                return false;
+            }
+            if looks < most {
                 looks += 1;
-                pause(looks > self.patience);
+                std::hint::spin_loop();
+            } else if since.get_or_insert_with(Instant::now).elapsed() < self.patience.yields {
+                std::thread::yield_now();
+            } else {
+                self.looks.store(most / 2, Ordering::Relaxed);
+                return self.sleep(round);
             }
         }
+        if most < self.patience.looks && since.is_none() {
+            self.looks.store((most + most / 8 + 1).min(self.patience.looks), Ordering::Relaxed);
+        }
         true
+    }
+
+    /// Sleeps until everybody has announced `round`; false if a thread failed.
+    fn sleep(&self, round: u64) -> bool {
+        self.asleep.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        let met = loop {
+            if self.all_announced(round) {
+                break true;
+            }
+            if self.failed.load(Ordering::Relaxed) {
+                break false;
+            }
+            bed = self.morning.wait(bed).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(bed);
+        self.asleep.fetch_sub(1, Ordering::Relaxed);
+        met
     }
 
     /// Reads what was announced for `round`, which must be over.
@@ -163,19 +229,10 @@ impl<M> Meeting<M> {
 
     /// Lets nobody wait for a thread that has failed.
     pub fn fail(&self) {
-        // Only has to arrive some day: who waits looks again and again.
         self.failed.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.wake();
     }
-}
-
-#[cfg(not(loom))]
-fn pause(long: bool) {
-    if long { std::thread::yield_now() } else { std::hint::spin_loop() }
-}
-
-#[cfg(loom)]
-fn pause(_: bool) {
-    loom::thread::yield_now();
 }
 
 #[cfg(all(test, not(loom)))]
@@ -185,8 +242,16 @@ mod tests {
     /// Everything posted arrives in its round, once, and everybody knows the same.
     #[test]
     fn mail_arrives_once_and_in_its_round() {
+        for looks in [0, 100] {
+            for yields in [Duration::ZERO, Duration::from_micros(20)] {
+                everybody_meets(Patience { looks, yields });
+            }
+        }
+    }
+
+    fn everybody_meets(patience: Patience) {
         const THREADS: usize = 3;
-        let meeting = Meeting::<(usize, u64)>::new(THREADS, 100);
+        let meeting = Meeting::<(usize, u64)>::new(THREADS, patience);
         std::thread::scope(|scope| {
             for me in 0..THREADS {
                 let meeting = &meeting;
@@ -216,10 +281,17 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_failed() {
-        let meeting = Meeting::<()>::new(2, 10);
-        meeting.announce(0, 1, 0, 0, &[NEVER; 2]);
-        meeting.fail();
-        assert!(!meeting.wait(1));
+        for yields in [Duration::ZERO, Duration::MAX] {
+            let meeting = Meeting::<()>::new(2, Patience { looks: 10, yields });
+            meeting.announce(0, 1, 0, 0, &[NEVER; 2]);
+            // In either order: it may be asleep by then.
+            std::thread::scope(|scope| {
+                scope.spawn(|| assert!(!meeting.wait(1)));
+                std::thread::sleep(Duration::from_millis(5));
+                meeting.fail();
+            });
+            assert!(!meeting.wait(1));
+        }
     }
 }
 
@@ -229,10 +301,20 @@ mod loom_tests {
     use super::*;
     use loom::{sync::Arc, thread};
 
+    /// They sleep at once: the hardest to get right.
+    const ASLEEP: Patience = Patience { looks: 0, yields: Duration::ZERO };
+
+    /// All interleavings in which threads are interrupted at most so often; without a bound the sleepers' are too many to try.
+    fn all(interruptions: usize, model: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(interruptions);
+        builder.check(model);
+    }
+
     #[test]
     fn loom_two_threads_meet_three_times() {
-        loom::model(|| {
-            let meeting = Arc::new(Meeting::<u64>::new(2, 0));
+        all(3, || {
+            let meeting = Arc::new(Meeting::<u64>::new(2, ASLEEP));
             let share = |me: usize, meeting: Arc<Meeting<u64>>| {
                 let mut known = Known { next: Vec::new(), events: 0 };
                 for round in 1..=3u64 {
@@ -259,8 +341,8 @@ mod loom_tests {
     #[test]
     #[should_panic]
     fn loom_late_mail_is_found() {
-        loom::model(|| {
-            let meeting = Arc::new(Meeting::<u64>::new(2, 0));
+        all(3, || {
+            let meeting = Arc::new(Meeting::<u64>::new(2, ASLEEP));
             let other = Arc::clone(&meeting);
             let thread = thread::spawn(move || {
                 other.announce(1, 1, 0, 0, &[9, NEVER]);

@@ -71,8 +71,18 @@ impl<M: Message + PartialEq + std::fmt::Debug, R> Actions for Buffered<M, R> {
     }
 }
 
-/// Runs one partition to `end` in virtual time; before each event is committed it is handled, undone, and handled again.
-/// Returns the number of events.
+/// Events after which all is compared again, and after which a copy is kept that a rollback must restore. What is not restored stays wrong, so it
+/// is found some events later; the first events, with most that is new, are looked at one by one.
+const EVERY: u64 = 8;
+const FIRST: u64 = 1000;
+
+/// True of an event whose undoing is compared at once.
+fn looked_at(number: u64) -> bool {
+    number <= FIRST || number.is_multiple_of(EVERY)
+}
+
+/// Runs one partition to `end` in virtual time; before each event is committed it is handled, undone, and handled again, beside a second one that
+/// is never undone. Returns the number of events.
 ///
 /// # Panics
 /// If undo does not restore the domain, or the second run differs from the first.
@@ -87,22 +97,27 @@ where
     domain.start(&mut first);
     commit::<D, O>(first, &mut agenda, observer);
     let mut events = 0;
+    let mut plain = domain.clone();
     while let Some((lane, key, due)) = agenda.pop_before(end) {
         events += 1;
-        // Compared by value, not by its log: a row that was changed without being logged shows.
-        let before = domain.clone();
         // One number for all: everything that this event logs is undone.
         domain.visit_journals(&mut |t| t.record(Some(&Epoch::default())));
         let mut forward = effects(key, lane);
         handle(&mut domain, &due, &mut forward);
         domain.visit_journals(&mut |t| t.undo_from(0));
         domain.visit_journals(&mut |t| t.record(None));
-        assert!(domain == before, "event {key:?} ({due:?}) was not undone");
+        // Compared by value, not by its log: a row that was changed without being logged shows.
+        assert!(
+            !looked_at(events) || domain == plain,
+            "event {key:?} ({due:?}) or one before it was not undone"
+        );
         let mut again = effects(key, lane);
         handle(&mut domain, &due, &mut again);
         assert!(forward == again, "event {key:?} ({due:?}) did something else after undo");
+        handle(&mut plain, &due, &mut effects(key, lane));
         commit::<D, O>(again, &mut agenda, observer);
     }
+    assert!(domain == plain, "an event was not undone");
     (domain, events)
 }
 
@@ -139,7 +154,8 @@ struct Step<D: Domain> {
     key: Key,
     due: Due<D::Message>,
     number: u64,
-    before: D,
+    /// What it found, where that is compared.
+    before: Option<D>,
     done: Buffered<D::Message, D::Record>,
 }
 
@@ -173,8 +189,8 @@ where
         if let Some((lane, key, due)) = next {
             let number = events + open.len() as u64;
             epoch.set(number);
-            // A copy of everything for each open event: slow, but independent of the logs that are checked.
-            let before = domain.clone();
+            // A copy of everything: slow, but independent of the logs that are checked.
+            let before = looked_at(number).then(|| domain.clone());
             let mut done = Buffered::new(key, lane, tie_seed);
             handle(&mut domain, &due, &mut done);
             schedule::<D>(&done, &mut agenda);
@@ -212,7 +228,8 @@ fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Messa
     }
     // Its effects are gone; what it changed goes back now, and only then can states be compared.
     domain.visit_journals(&mut |t| t.undo_from(step.number));
-    assert!(*domain == step.before, "rolling back {:?} did not restore the state", step.key);
+    let restored = step.before.as_ref().is_none_or(|before| *domain == *before);
+    assert!(restored, "rolling back to {:?} did not restore the state", step.key);
     match step.due {
         Due::Wake(token) => agenda.wake(step.lane, step.key, token),
         Due::Message(message) => agenda.deliver(&Envelope { to: 0, lane: step.lane, key: step.key, message }),
