@@ -95,8 +95,10 @@ fn in_pieces(mut setup: Setup) -> Summary {
     let threads = Threads { count: 2, ..Threads::ONE };
     setup.scheduling = Scheduling::Conservative { partitions: Some(4), threads };
     let mut state: Option<Vec<u8>> = None;
+    // No whole number of windows, and some ten pieces of what ends at a time.
+    let every = if let Until::Time(end) = setup.until { 7 * US + end / 20 } else { 7 * US };
     for round in 0.. {
-        let (done, saved) = piece_over_ranks(&setup, 1 + round % 4, (7 * US, state.as_deref()));
+        let (done, saved) = piece_over_ranks(&setup, 1 + round % 4, (every, state.as_deref()));
         match done {
             Err(Failure::Stopped(_)) => {}
             done => return done.unwrap_or_else(|e| panic!("{e}")).summary.without_performance(),

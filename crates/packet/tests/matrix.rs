@@ -197,11 +197,11 @@ fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
     one
 }
 
-/// A time after which about 1,000 chunks could be injected: every machine counts, and not how long it runs. With `NETLOOM_LONG=1` about
+/// A time after which about 600 chunks could be injected: every machine counts, and not how long it runs. With `NETLOOM_LONG=1` about
 /// 3,500 through `window`; the others differ from it in what happens inside a router and not in the network around.
 fn while_of(fabric: &Fabric, router: Architecture) -> u64 {
     let long = std::env::var_os("NETLOOM_LONG").is_some() && router == named("window");
-    let span = if long { 120 * US } else { 40 * US };
+    let span = if long { 120 * US } else { 24 * US };
     (span / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
 }
 

@@ -182,17 +182,28 @@ impl LatencyHistogram {
     /// 0.1 % and never beyond the largest sample; 0 without samples.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Ps {
-        if self.moments.count == 0 {
-            return 0;
-        }
-        let wanted = ((quantile * self.moments.count as f64).ceil() as u64).max(1);
-        let mut seen = 0;
-        let cell = self.counts.iter().position(|&count| {
-            seen += count;
-            seen >= wanted
-        });
-        let last = self.counts.len().saturating_sub(1);
-        bounds_of(cell.unwrap_or(last)).1.clamp(self.moments.min, self.moments.max)
+        self.quantiles([quantile]).next().expect("one was asked for")
+    }
+
+    /// As [`LatencyHistogram::quantile`] for each of these fractions, which must ascend: all of them in one walk through the cells.
+    pub fn quantiles(&self, ascending: impl IntoIterator<Item = f64>) -> impl Iterator<Item = Ps> {
+        let Moments { count, min, max, .. } = self.moments;
+        // The samples of the cells up to this one are what was seen.
+        let (mut cell, mut seen) = (0, self.counts.first().copied().unwrap_or(0));
+        let mut before = 0;
+        ascending.into_iter().map(move |quantile| {
+            if count == 0 {
+                return 0;
+            }
+            let wanted = ((quantile * count as f64).ceil() as u64).max(1);
+            assert!(before <= wanted, "fractions ascend");
+            before = wanted;
+            while seen < wanted && cell + 1 < self.counts.len() {
+                cell += 1;
+                seen += self.counts[cell];
+            }
+            bounds_of(cell).1.clamp(min, max)
+        })
     }
 
     /// The block of the summary; `None` without samples.
@@ -327,6 +338,16 @@ mod tests {
                     prop_assert_eq!(h.quantile(q), said);
                 }
             }
+        }
+
+        #[test]
+        fn quantiles_of_one_walk_are_those_of_many(
+            samples in proptest::collection::vec(0u64..1 << 45, 0..300), mut fractions in proptest::collection::vec(0.0f64..1.0, 0..40),
+        ) {
+            let h = histogram(&samples);
+            fractions.sort_unstable_by(f64::total_cmp);
+            let alone: Vec<Ps> = fractions.iter().map(|&q| h.quantile(q)).collect();
+            prop_assert_eq!(h.quantiles(fractions).collect::<Vec<_>>(), alone);
         }
 
         #[test]

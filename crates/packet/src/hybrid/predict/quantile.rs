@@ -150,12 +150,13 @@ impl Class {
         let left = if pairs.total > 0.0 { 1.0 - explained / pairs.total } else { 0.0 };
         let split = Split { within, between: (left - within).max(0.0) };
         let width = |n: usize| split.within + split.between * (1.0 - split.credibility(n as f64));
-        let mut factors: [Vec<u64>; KNOWN + 1] = std::array::from_fn(|n| shares(latencies, width(n).sqrt()));
-        factors[KNOWN] = match ratios.moments().count {
-            ENOUGH.. => shares(ratios, 1.0),
-            _ => shares(latencies, within.sqrt()),
+        let values = shares(latencies);
+        let mut all: [Vec<u64>; KNOWN + 1] = std::array::from_fn(|n| factors(&values, width(n).sqrt()));
+        all[KNOWN] = match ratios.moments().count {
+            ENOUGH.. => factors(&shares(ratios), 1.0),
+            _ => factors(&values, within.sqrt()),
         };
-        Self { split, factors }
+        Self { split, factors: all }
     }
 
     /// A pair of a source with this mean.
@@ -173,15 +174,19 @@ fn between(from: Ps, to: Ps, weight: f64) -> Ps {
     if weight < 1.0 { (from as f64 + weight * (to as f64 - from as f64)).round() as Ps } else { to }
 }
 
-/// Factors on a mean; they average to one.
-fn shares(histogram: &LatencyHistogram, width: f64) -> Vec<u64> {
+/// The middles of equal shares of a distribution, ascending; none without packets.
+fn shares(histogram: &LatencyHistogram) -> Vec<f64> {
     if histogram.moments().count == 0 {
         return Vec::new();
     }
     let count = 1u32 << SHARES;
-    let value = |i: u32| histogram.quantile((f64::from(i) + 0.5) / f64::from(count)) as f64;
-    let values: Vec<f64> = (0..count).map(value).collect();
-    let middle = (values.iter().sum::<f64>() / f64::from(count)).max(1.0);
+    let middles = (0..count).map(|i| (f64::from(i) + 0.5) / f64::from(count));
+    histogram.quantiles(middles).map(|value| value as f64).collect()
+}
+
+/// Factors on a mean, which average to one: these values, narrowed to `width` of their spread.
+fn factors(values: &[f64], width: f64) -> Vec<u64> {
+    let middle = (values.iter().sum::<f64>() / values.len().max(1) as f64).max(1.0);
     let one = f64::from(1u32 << UNIT);
     values.iter().map(|v| ((1.0 + width * (v - middle) / middle).max(0.0) * one).round() as u64).collect()
 }
