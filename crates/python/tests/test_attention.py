@@ -63,7 +63,7 @@ class Attention(unittest.TestCase):
         simulated = [at for at in heard if at.phase == "simulating"]
         self.assertGreater(len(simulated), 2)
         self.assertEqual([at.now_ps for at in simulated], sorted(at.now_ps for at in simulated))
-        self.assertTrue(all(at.end_ps == 2_000_000_000 and 0 < at.fraction <= 1 for at in simulated))
+        self.assertTrue(all(at.end_ps == 2_000_000_000 and 0 <= at.fraction <= 1 for at in simulated))
 
     def test_other_threads_go_on(self) -> None:
         ended = threading.Event()
