@@ -71,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("python", &["netloom"]),
+    ("inputs", &["base", "congestion", "fabric", "flow", "netloom", "otf2", "portals", "workload"]),
 ];
 
 /// Words that do not say what they name. The field, or the thing itself, has better ones: path, route, report, instant.

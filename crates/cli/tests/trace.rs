@@ -305,5 +305,10 @@ fn fits_take_the_place_of_samples() {
         let run = run(dims, more);
         assert_ne!(run.status, 0, "{more}");
         assert!(run.err.contains(reported), "{more}: {}", run.err);
+        assert!(
+            !more.contains("fits.txt") || run.err.contains("fits.txt: "),
+            "the file is named: {}",
+            run.err
+        );
     }
 }

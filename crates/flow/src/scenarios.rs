@@ -185,6 +185,10 @@ fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
     }
     let mut completion = Vec::new();
     for (rules, times) in json.get("completion").and_then(Json::as_object).into_iter().flatten() {
+        if self::rules(rules).is_none() {
+            let known = "plain, maxmin, CM02, LV08 and SMPI, with _default or _nocross";
+            return Err(format!("there are no rules `{rules}`; there are {known}"));
+        }
         let times = times.as_array().ok_or_else(|| format!("completion `{rules}` is no list"))?;
         let times =
             times.iter().map(|t| number(Some(t), "a completion time")).collect::<Result<Vec<_>, _>>()?;

@@ -27,7 +27,7 @@ pub struct Resilient {
     /// Loss by link class of the network, the terminals' first, if classes differ.
     pub class_loss: Option<[f64; MOST_CLASSES]>,
     /// Fits in place of samples.
-    pub fits: Option<Arc<Fits>>,
+    pub fits: Option<Named>,
 }
 
 /// Most link classes with losses of their own.
@@ -221,8 +221,17 @@ pub(super) fn unread(values: &Values) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
+/// Fits with the name of their file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// What the file holds.
+    pub fits: Arc<Fits>,
+    /// Path of the file, for messages.
+    pub path: String,
+}
+
 /// Reads a file of fits, which must cover the parameters.
-fn fits(path: &str, parameters: &Parameters) -> Result<Arc<Fits>, Vec<Problem>> {
+fn fits(path: &str, parameters: &Parameters) -> Result<Named, Vec<Problem>> {
     if path.is_empty() {
         let problem = Problem::new("evaluate", "`evaluate = \"fit\"` needs a file of fits");
         return Err(vec![problem.help("`netloom resilient --fit FILE` makes one; name it by `fit`")]);
@@ -233,8 +242,9 @@ fn fits(path: &str, parameters: &Parameters) -> Result<Arc<Fits>, Vec<Problem>> 
     let bytes = base::input::read(path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
     let fits = Fits::read(&text).map_err(whole)?;
-    fits.covers(parameters).map_err(|(key, message)| vec![Problem::new(key, message)])?;
-    Ok(Arc::new(fits))
+    fits.covers(parameters)
+        .map_err(|(key, message)| vec![Problem::new(key, format!("{path}: {message}"))])?;
+    Ok(Named { fits: Arc::new(fits), path: path.to_owned() })
 }
 
 /// Delays by hops and size.
@@ -260,7 +270,8 @@ impl ResilientDelays {
             return Ok(Self { means, hops, paths: Some(classes) });
         }
         let means = match &config.fits {
-            Some(fits) => Means::fitted(&config.parameters, hops.most(), fits)?,
+            Some(Named { fits, path }) => Means::fitted(&config.parameters, hops.most(), fits)
+                .map_err(|why| format!("{path}: {why}"))?,
             None => Means::new(&config.parameters, hops.most(), config.samples, config.seed)?,
         };
         Ok(Self { means, hops, paths: None })

@@ -10,8 +10,10 @@ use crate::{
     watcher::Watcher,
 };
 use base::time::display;
-use model::{Finished, Progress, run::Watch, setup::JobSetup};
+use engine::warp::quietly;
+use model::{Failure, Finished, Progress, run::Watch, setup::JobSetup};
 use results::summary::{Performance, State, Verdict};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use workload::program::Remark;
 
 /// Simulates; the summary gets its resolved experiment.
@@ -43,7 +45,10 @@ pub fn execute_saved(
         stays && left.is_none()
     };
     watcher.phase("simulating");
-    let finished = choice::choose(prepared, resume, &mut pause).and_then(|choice| {
+    // Of several processes none may go on without the others: there a failure ends the program, and MPI all.
+    let alone = world.is_alone();
+    let chosen = saved(resume.is_some() && alone, || choice::choose(prepared, resume, &mut pause));
+    let finished = chosen.and_then(|choice| {
         let (scheduling, chosen, ended) = choice.map_or((None, None, None), |choice| {
             let Choice { scheduling, chosen, finished } = choice;
             watcher.remark(&format!("note: scheduler \"auto\": {}", chosen.why));
@@ -52,7 +57,7 @@ pub fn execute_saved(
         let run = || {
             prepared.run.watch(Watch { pause: &mut pause, every, resume, world: world.clone(), scheduling })
         };
-        let mut finished = ended.unwrap_or_else(run)?;
+        let mut finished = ended.unwrap_or_else(|| saved(resume.is_some() && alone, run))?;
         if let Some(performance) = &mut finished.summary.performance {
             performance.chosen = chosen;
         }
@@ -90,6 +95,15 @@ pub fn execute_saved(
     Ok(finished)
 }
 
+/// Runs what goes on from a saved state. Its hash tells damage and not intent: a state that no run leaves may lead handlers to where they fail, and that
+/// is a fault of the file. Not caught is a failure in one of several threads, and a state that keeps a handler busy.
+fn saved<T>(caught: bool, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    if !caught {
+        return run();
+    }
+    quietly(|| catch_unwind(AssertUnwindSafe(run))).unwrap_or(Err(Failure::Damaged))
+}
+
 /// What the sources of programs turned out to be, which no model knows.
 fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
     for job in jobs {
@@ -111,4 +125,52 @@ pub fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
         sections.shift_remove("engine");
     }
     experiment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, Silent, watcher::Watcher};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    const TEXT: &str = r#"
+        experiment = { duration = "4 us" }
+        routing = { algorithm = "shortest-path" }
+        job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
+        model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+        [fabric]
+        topology = "single-switch"
+        terminals = 4
+        link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+    "#;
+
+    /// Leaves a run that goes on for half a million events; a sound one has some thousand.
+    struct Impatient(AtomicU32);
+
+    impl Watcher for Impatient {
+        fn leaves(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) > 1
+        }
+    }
+
+    /// A state whose hash fits and that no run leaves is refused, or leads to an end; it never ends the program.
+    #[test]
+    fn forged_states_are_refused_or_gone_on_with() {
+        let prepared = Experiment::from_text(TEXT).prepare(&Silent).unwrap_or_else(|e| panic!("{e}"));
+        let mut state = Vec::new();
+        let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            state = save();
+            false
+        };
+        assert!(prepared.run.watch(Watch { every: 300_000, ..Watch::new(&mut pause) }).is_err());
+        assert!(execute_saved(&prepared, &Silent, None, Some(&state)).is_ok());
+        let mut refused = 0;
+        for place in 0..state.len().min(4_000) {
+            let mut forged = state.clone();
+            forged[place] ^= 0x40;
+            let end = execute_saved(&prepared, &Impatient(AtomicU32::new(0)), None, Some(&forged));
+            refused += u32::from(end.is_err_and(|e| e.kind() == ErrorKind::Input));
+        }
+        assert!(refused > 10, "{refused} refused of {} bytes", state.len());
+    }
 }

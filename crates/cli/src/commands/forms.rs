@@ -28,8 +28,13 @@ pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Error> {
         |e: std::io::Error| Error::new(ErrorKind::Internal, format!("cannot write the network: {e}"));
     match form {
         Form::Dot | Form::Orcs => write::dot(subnet, &mut out),
-        Form::Net => write::net(subnet, &mut out),
-        Form::Ibnetdiscover => write::ibnetdiscover(&identified()?, &mut out),
+        Form::Net | Form::Ibnetdiscover => {
+            write::two_way(subnet).map_err(|e| Error::new(ErrorKind::Experiment, e))?;
+            match form {
+                Form::Net => write::net(subnet, &mut out),
+                _ => write::ibnetdiscover(&identified()?, &mut out),
+            }
+        }
         Form::Lfts => {
             let tables = subnet.tables.as_ref().ok_or_else(|| lacking("forwarding tables"))?;
             write::lfts(&identified()?, tables, &mut out)

@@ -65,9 +65,14 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
     let (force, started) = (header.force, header.started.clone());
     let heeded = signals::heed();
     let header = Header { threads, ..header };
-    let saver = Saver::new(path, header, prepared.intervals, Arc::clone(&heeded.signals));
+    let saver = Saver::new(path.clone(), header, prepared.intervals, Arc::clone(&heeded.signals));
     let mut saver = saver.over(&prepared.world);
-    let finished = execute_saved(&prepared, &Terminal::new(console), Some(&mut saver), Some(&state))?;
+    let finished = execute_saved(&prepared, &Terminal::new(console), Some(&mut saver), Some(&state));
+    let damaged = model::Failure::Damaged.to_string();
+    let finished = finished.map_err(|e| match e.to_string() == damaged {
+        true => Error::new(ErrorKind::Input, format!("checkpoint `{}`: {damaged}", path.display())),
+        false => e,
+    })?;
     let target = Target { directory: &dir, force };
     conclude(&prepared, &finished, (Some(target), Begun { started, inputs }), args.format, console)
 }

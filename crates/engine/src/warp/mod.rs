@@ -26,6 +26,7 @@ pub use base::threads::{Fault, Optimism, Speculation};
 use base::time::NEVER;
 use crowd::Crowd;
 use member::Post;
+pub use panics::quietly;
 
 /// The partitions of a thread, with their numbers.
 pub(crate) type Members<'a, D, O> = Vec<(u32, &'a mut Partition<D, O>)>;

@@ -1,4 +1,4 @@
-//! Panics of handlers that ran ahead of a wrong past: they say nothing, and are caught.
+//! Panics of handlers in states that never were: ahead of a wrong past, or in a saved state that somebody changed. They say nothing, and are caught.
 
 use std::{cell::Cell, panic, sync::Once};
 
@@ -6,8 +6,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs something whose panics are not reported.
-pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> T {
+/// Runs something whose panics are not reported: whoever calls catches them, in here.
+pub fn quietly<T>(run: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         // What others report, and what this thread reports outside of `quietly`, is reported as ever.

@@ -1,7 +1,10 @@
 //! Subnets written as the files that [`crate::import`] reads: DOT with routes, `.net`, ibnetdiscover's form, table dumps, lanes.
 
 use crate::subnet::{Edge, Exit, Kind, NONE, Node, Subnet, Tables, UNKNOWN};
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
 
 /// DOT with the tables as edge comments: ORCS's input. A host's edge that takes everything has `*`.
 ///
@@ -38,6 +41,12 @@ pub fn dot_with(subnet: &Subnet, out: &mut impl Write, more: &dyn Fn(u32) -> Str
             }
         }
         writeln!(out, "\"{} ];", more(e))?;
+    }
+    // Nodes without a cable are in no line yet.
+    let mut cabled = vec![false; subnet.nodes.len()];
+    subnet.edges.iter().for_each(|e| [e.from, e.to].iter().for_each(|&n| cabled[n as usize] = true));
+    for (name, _) in names.iter().zip(cabled).filter(|(_, cabled)| !cabled) {
+        writeln!(out, "  \"{name}\";")?;
     }
     writeln!(out, "}}")
 }
@@ -120,6 +129,16 @@ pub fn record_names(subnet: &Subnet) -> Vec<String> {
         }
     }
     names
+}
+
+/// Refuses networks with a cable that only one direction of is there, as DOT can have them: the forms of [`net`] and [`ibnetdiscover`] have none.
+///
+/// # Errors
+/// The first such cable, in words.
+pub fn two_way(subnet: &Subnet) -> Result<(), String> {
+    let Some(edge) = subnet.edges.iter().position(|e| e.reverse == NONE) else { return Ok(()) };
+    let label = subnet.edge_label(edge as u32, &subnet.unique_names());
+    Err(format!("edge {label} has no other direction, and cables in this form have both"))
 }
 
 /// Writes a subnet as ibsim's `.net`: a record per adapter or switch, a line per cabled port.
@@ -308,13 +327,18 @@ impl Subnet {
         let mut subnet = self.clone();
         let planes = self.tables.as_ref().map_or(1, |t| t.planes);
         let far = self.hosts.len() > 1 << 19;
+        let taken: BTreeSet<u64> = self.nodes.iter().flat_map(|n| [n.guid, n.port_guid]).collect();
         for (n, node) in subnet.nodes.iter_mut().enumerate() {
             let place = u64::from(self.place[n]);
-            let guid = match node.kind {
+            let mut guid = match node.kind {
                 Kind::Host => 0x10_0000 + 2 * place,
                 Kind::Switch => place + if far { 0x1_0000_0000 } else { 0x20_0000 },
             };
             if node.guid == 0 {
+                // A file may give some nodes the very numbers that others would get here.
+                while taken.contains(&guid) || taken.contains(&(guid + 1)) {
+                    guid += 0x100_0000_0000;
+                }
                 node.guid = guid;
                 node.port_guid = guid + u64::from(node.kind == Kind::Host);
             }

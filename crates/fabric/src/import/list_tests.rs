@@ -274,3 +274,56 @@ fn hosts_left_out_are_counted_as_such() {
     let notes = subnet.notes.join("\n");
     assert!(notes.contains("2 hosts left out") && !notes.contains("routers"), "{notes}");
 }
+
+/// Nodes without a GUID get none that another one has.
+#[test]
+fn given_identifiers_are_nobodys_else() {
+    let lst = "{ CA Ports:01 SystemGUID:1 NodeGUID:0000000000100000 PortGUID:0000000000100001 VenID:0 DevID:0 Rev:0 {H0} LID:0001 PN:01 } \
+               { SW Ports:08 SystemGUID:2 NodeGUID:0000000000200001 PortGUID:0000000000200001 VenID:0 DevID:0 Rev:0 {L0} LID:0002 PN:01 } \
+               PHY=4x LOG=ACT SPD=2.5\n";
+    let mut subnet = one(lst).unwrap();
+    for free in [0, 1] {
+        let node = subnet.switches[0] as usize;
+        (subnet.nodes[node].guid, subnet.nodes[node].port_guid) = (0x10_0000 + free, 0x10_0000 + free);
+        let host = subnet.hosts[0] as usize;
+        (subnet.nodes[host].guid, subnet.nodes[host].port_guid) = (0, 0);
+        let given = subnet.identified().unwrap();
+        assert!(
+            given.nodes[host].guid != given.nodes[node].guid
+                && given.nodes[host].port_guid != given.nodes[node].guid
+        );
+    }
+}
+
+/// A cable of which DOT tells one direction is none in the forms that have both.
+#[test]
+fn one_way_cables_are_refused_where_there_are_none() {
+    let one_way = one("digraph x { S1 -> H1; H1 -> S1; S1 -> S2 }").unwrap();
+    let refused = crate::export::cluster::two_way(&one_way).unwrap_err();
+    assert!(refused.contains("S1->S2"), "{refused}");
+    let both = one("digraph x { S1 -> H1; H1 -> S1 }").unwrap();
+    assert_eq!(crate::export::cluster::two_way(&both), Ok(()));
+}
+
+/// Hosts and switches without cables are in a DOT file as well, on lines of their own.
+#[test]
+fn nodes_without_cables_are_written() {
+    let subnet = one("digraph x { H1 -> S1 [comment=\"*\"]; S1 -> H1 [comment=H1]; H2; S2 }").unwrap();
+    let mut dot = Vec::new();
+    crate::export::cluster::dot(&subnet, &mut dot).unwrap();
+    let again = one(std::str::from_utf8(&dot).unwrap()).unwrap();
+    assert_eq!((again.hosts.len(), again.switches.len(), again.edges.len()), (2, 2, 2));
+}
+
+/// The GUID of a node may be that of another one's port: names stay different.
+#[test]
+fn names_by_identifiers_are_unique() {
+    let mut subnet = one("digraph x { H1 -> S1; S1 -> H1; S1 -> S2; S2 -> S1 }").unwrap();
+    let [a, b] = [subnet.switches[0] as usize, subnet.switches[1] as usize];
+    (subnet.nodes[a].name, subnet.nodes[a].guid, subnet.nodes[a].port_guid) = (String::new(), 0x20, 0);
+    (subnet.nodes[b].guid, subnet.nodes[b].port_guid) = (0x10, 0x20);
+    let mut names = subnet.unique_names();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 3, "{names:?}");
+}

@@ -231,7 +231,14 @@ impl Subnet {
                 guid => format!("{letter}{guid:016x}"),
             }
         };
-        self.nodes.iter().enumerate().map(name).collect()
+        let mut names: Vec<String> = self.nodes.iter().enumerate().map(name).collect();
+        // The GUID of a node may be that of another one's port.
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|&a, &b| names[a].cmp(&names[b]).then(a.cmp(&b)));
+        let again: Vec<usize> =
+            order.windows(2).filter(|w| names[w[0]] == names[w[1]]).map(|w| w[1]).collect();
+        again.into_iter().for_each(|n| names[n] += &format!("-{n}"));
+        names
     }
 
     /// Names an edge: `12:L0000->T0000`.

@@ -104,6 +104,9 @@ fn read(text: &str, ranks: u32, path: &str) -> Built<Column<RankId, Vec<(RankId,
             }
             cells += 1;
         }
+        if !f64::is_finite(sum) {
+            return Err(at(number, full, content, "these cells add up to more than any number".to_owned()));
+        }
         if cells != ranks {
             return Err(at(
                 number,
@@ -150,8 +153,19 @@ fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(Rank
         return Err(vec![Problem::new("file", "all cells are 0: nothing would be sent")]);
     }
     let mut known: BTreeMap<u64, (Arc<dyn Arrival>, f64)> = BTreeMap::new();
+    // A line far below the largest one has next to no load: that is said of the line, not of the key.
+    let little = |rank: usize, share: f64, problems: Vec<Problem>| match share < 1.0 {
+        true => {
+            let why = problems.first().map_or_else(String::new, |p| p.message.clone());
+            let file = values.0.get("file").map_or_else(String::new, |_| values.text("file"));
+            let message =
+                format!("{file}: the cells of rank {rank} add up to {share} of the largest line: {why}");
+            vec![Problem::new("file", message)]
+        }
+        false => problems,
+    };
     let (mut built, mut offered) = (Column::default(), 0.0);
-    for to in lines.into_cells() {
+    for (rank, to) in lines.into_cells().into_iter().enumerate() {
         let share = sum(&to) / most;
         let mut arrival = None;
         if share > 0.0 {
@@ -160,7 +174,8 @@ fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(Rank
                 Entry::Vacant(place) => {
                     let mut own = context.clone();
                     own.arrival.iter_mut().for_each(|choice| choice.load *= share);
-                    place.insert(own.arrivals((context.message, 1))?)
+                    let built = own.arrivals((context.message, 1));
+                    place.insert(built.map_err(|problems| little(rank, share, problems))?)
                 }
             };
             arrival = Some(Arc::clone(process));
@@ -219,5 +234,10 @@ mod tests {
         assert_eq!(line(own), None);
         assert_eq!(of(own, true).unwrap().to_itself(), Some(RankId::new(0)));
         assert_eq!(line("0,0,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0\n"), None);
+        // Sums beyond all numbers, and a line with next to no load.
+        assert_eq!(line("0,1e308,1e308,0\n1,0,0,0\n0,0,0,0\n0,0,0,0\n"), Some(1));
+        let little = of("0,1e300,0,0\n1,0,0,0\n0,0,0,0\n0,0,0,0\n", false).err().unwrap();
+        assert_eq!(little[0].key, "file");
+        assert!(little[0].message.contains("cells of rank 1"), "{}", little[0].message);
     }
 }

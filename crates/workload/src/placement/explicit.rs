@@ -53,7 +53,11 @@ pub(crate) fn build(
     };
     let ranks = context.ranks as usize;
     if entries.len() < ranks {
-        let message = format!("{ranks} ranks need {ranks} terminals, {} are given", entries.len());
+        let from = match values.0.get("placement_file") {
+            Some(Value::Text(path)) => format!(" in {path}"),
+            _ => String::new(),
+        };
+        let message = format!("{ranks} ranks need {ranks} terminals, {} are given{from}", entries.len());
         return Err(vec![Problem::new("ranks", message)]);
     }
     let mut free = context.is_free();
@@ -145,6 +149,8 @@ mod tests {
         assert_eq!((input.line, input.start, input.end), (2, 2, 5));
         let refused = from("4\n4\n").unwrap_err();
         assert_eq!(refused[0].input.as_ref().unwrap().line, 2);
+        let refused = from("# nobody\n").unwrap_err();
+        assert!(refused[0].message.contains(path.to_str().unwrap()), "{}", refused[0].message);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(from_missing(&path)[0].input.as_ref().unwrap().line, 0);
     }

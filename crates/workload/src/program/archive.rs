@@ -564,7 +564,10 @@ impl Calls for Reader {
             let event = event.map_err(|e| damage(&e))?;
             self.position = self.position.saturating_add(1);
             let time = self.trace.archive.definitions.clock.picoseconds(event.time);
-            self.event(time, event.kind)?;
+            if let Err(Damage(message)) = self.event(time, event.kind) {
+                let file = self.events.as_ref().map(|events| events.path().display().to_string());
+                return Err(Damage(format!("{}: {message}", file.unwrap_or_default())));
+            }
         }
     }
 }

@@ -137,7 +137,9 @@ impl Census {
                 }
                 census.edges += batch.edges.len() as u64;
                 for op in &batch.ops {
-                    census.operation(rank, op, &mut balance)?;
+                    let place =
+                        |Damage(m): Damage| Damage(format!("{}: {m}", program.describe(rank, op.origin)));
+                    census.operation(rank, op, &mut balance).map_err(place)?;
                     match op.kind {
                         Kind::Send => _ = peers.insert(op.peer),
                         Kind::Calc => compute = compute.saturating_add(op.amount),
@@ -200,7 +202,8 @@ impl Census {
             let (mut calls, mut peers, mut compute) = (script.open(rank), BTreeSet::new(), 0u64);
             // What persistent requests do when they are started.
             let mut prepared = BTreeMap::new();
-            while let Some((call, _)) = calls.next()? {
+            while let Some((call, position)) = calls.next()? {
+                let place = |Damage(m): Damage| Damage(format!("{}: {m}", script.describe(rank, position)));
                 *census.kinds.entry(name(&call)).or_default() += 1;
                 let mut send = |e: &Envelope, census: &mut Self, balance: &mut Balance| {
                     if e.peer == PROC_NULL {
@@ -219,10 +222,12 @@ impl Census {
                 };
                 match &call {
                     Call::Compute(ps) => compute = compute.saturating_add(*ps),
-                    Call::Send(e, _) | Call::Isend(e, ..) => send(e, &mut census, &mut balance)?,
+                    Call::Send(e, _) | Call::Isend(e, ..) => {
+                        send(e, &mut census, &mut balance).map_err(place)?;
+                    }
                     Call::Recv(e) | Call::Irecv(e, _) => receive(e, &mut balance),
                     Call::SendRecv(s, r) => {
-                        send(s, &mut census, &mut balance)?;
+                        send(s, &mut census, &mut balance).map_err(place)?;
                         receive(r, &mut balance);
                     }
                     Call::SendInit(e, _, r) => _ = prepared.insert(*r, (*e, true)),
@@ -230,7 +235,7 @@ impl Census {
                     Call::Start(list) => {
                         for r in list.iter() {
                             match prepared.get(r) {
-                                Some((e, true)) => send(e, &mut census, &mut balance)?,
+                                Some((e, true)) => send(e, &mut census, &mut balance).map_err(place)?,
                                 Some((e, false)) => receive(e, &mut balance),
                                 None => {}
                             }
@@ -327,6 +332,10 @@ mod tests {
     fn a_send_to_nobody_is_reported() {
         let error = Balance::new(2).send(RankId::new(0), RankId::new(5), 0, 0).unwrap_err();
         assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
+        let (_, content) =
+            Content::read(&Input::bytes("x", b"0 init\n0 send 7 0 8\n1 init\n"), Scale::DEFAULT).unwrap();
+        let error = Census::of(&content).unwrap_err();
+        assert_eq!(error.0, "x:2: rank 0 sends to rank 7, but there are 2");
     }
 
     #[test]

@@ -167,7 +167,10 @@ fn a_rank_that_a_communicator_does_not_have_is_reported() {
     for zero in events {
         let (directory, script) = written(&["main"], &[zero, Vec::new()]);
         let error = script.open(RankId::new(0)).next().unwrap_err().0;
-        assert!(error.contains("is not among the 2 ranks of communicator 5"), "{error}");
+        assert!(
+            error.contains("0.evt: ") && error.contains("is not among the 2 ranks of communicator 5"),
+            "{error}"
+        );
         std::fs::remove_dir_all(directory).unwrap();
     }
 }
