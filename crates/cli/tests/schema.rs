@@ -212,6 +212,8 @@ const ONLY_CHECK: &[&str] = &[
     "job-after-the-end",
     "lossy-time",
     "no-terminal-left",
+    "node-on-delay",
+    "node-shared-by-traffic",
     "one-rank",
     "overflowing-time",
     "portals-and-losses",

@@ -167,6 +167,7 @@ fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
         measure: Measure::default(),
         check: false,
         energy: None,
+        node: None,
     }
 }
 

@@ -15,17 +15,26 @@ use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
     energy::{self, Energy},
-    entry::{Contention, Needs},
+    entry::{Contention, JobKeys, Needs},
     memory::Prediction,
     messages::MessageNetwork,
     setup::{Change, JobSetup, Measure},
+};
+use ranks::{
+    node::{self, Node},
+    params::RANKS_PER_TERMINAL,
 };
 
 /// Model `flow`. A platform brings its routes; on other topologies the model itself asks for a routing.
 pub const FLOW: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: false, time: true },
     contention: Contention::Shared,
-    sections: &[&energy::SECTION],
+    sections: &[&energy::SECTION, &node::SECTION],
+    job_keys: JobKeys {
+        after: "compute",
+        params: &[RANKS_PER_TERMINAL],
+        sharing: Some(RANKS_PER_TERMINAL.name),
+    },
     unread,
     ..ModelEntry::new(config::ABOUT, build)
 };
@@ -33,6 +42,7 @@ pub const FLOW: ModelEntry = ModelEntry {
 /// Keys without effect.
 fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    all.extend(node::unread(parts));
     let why = "model \"flow\" has no packets, buffers or partitions";
     all.extend(Unread::all("output", &["per_port", "packets", "engine"], why));
     if parts.is_platform() {
@@ -52,6 +62,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     let platform = parts.is_platform();
     let config = config(&parts, platform, diagnostics)?;
     let energy = energy(&parts, platform, diagnostics);
+    let node = Node::of(&parts, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -68,6 +79,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         measure: parts.measure,
         check: parts.check,
         energy,
+        node,
     }))
 }
 

@@ -10,7 +10,10 @@ use model::{
     failure::Failure,
     setup::{Change, JobSetup, LinkParams, Measure, Until},
 };
-use ranks::roster::{Begun, Roster, Rules};
+use ranks::{
+    node::Node,
+    roster::{Begun, Roster, Rules},
+};
 use std::sync::Arc;
 
 /// A run of the flow model, resolved.
@@ -40,6 +43,8 @@ pub struct FlowSetup {
     pub check: bool,
     /// What parts of the network take, if that is asked; not of a platform.
     pub energy: Option<model::energy::Energy>,
+    /// What nodes are, if that is described.
+    pub node: Option<Node>,
 }
 
 /// What does not change during a run.
@@ -56,7 +61,7 @@ pub struct Context {
     pub jobs: Vec<JobSetup>,
     /// Parameters from `[model]`: see [`FlowSetup::config`].
     pub config: FlowConfig,
-    /// Job and rank of each terminal; [`u32::MAX`] for none.
+    /// Job and first rank of each terminal; [`u32::MAX`] for none.
     pub rank: Column<TerminalId, (u32, RankId)>,
     /// The ranks of programs.
     pub roster: Arc<Roster>,
@@ -119,6 +124,7 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
     if let (Some(_), Some(_)) = (platform, &setup.change) {
         return refuse("a platform tells itself how bandwidths change: it takes no [faults]".into());
     }
+    Roster::check(&setup.jobs).map_err(Failure::Setup)?;
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
     let mut rank = Column::filled(setup.fabric.terminals() as usize, (u32::MAX, RankId::new(u32::MAX)));
     for (n, job) in setup.jobs.iter().enumerate() {
@@ -127,13 +133,15 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
                 let name = &job.name;
                 return refuse(format!("failures cut terminal {terminal} off, which job {name} uses"));
             }
-            rank[terminal] = (n as u32, RankId::from_index(r));
+            if rank[terminal].0 == u32::MAX {
+                rank[terminal] = (n as u32, RankId::from_index(r));
+            }
         }
     }
     let FlowConfig { eager, control, overhead, .. } = setup.config;
     let rules = Rules { eager, control, overhead, calc: Begun::InHand };
     Ok(Context {
-        roster: Arc::new(Roster::new(&setup.jobs, rules)),
+        roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
         fabric: Arc::clone(&setup.fabric),
         routing: setup.routing.clone(),
         change: setup.change.clone(),

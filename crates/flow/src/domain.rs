@@ -487,7 +487,9 @@ impl Carrier for FlowDomain {
             self.cut = true;
             return;
         }
-        let identity = Kind::Host.identity() | u64::from(terminal) << 8 | u64::from(processor);
+        // Where ranks share a terminal there may be more than 256.
+        let (low, high) = (u64::from(processor & 0xff), u64::from(processor >> 8));
+        let identity = Kind::Host.identity() | high << 40 | u64::from(terminal) << 8 | low;
         fx.wake(at, Class::Ordinary, identity, Kind::Host.token(number));
     }
 

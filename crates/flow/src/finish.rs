@@ -50,6 +50,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
         rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
     summary.verdict = judge(setup, cx, &ended, (simulated, summary.throughput));
     summary.jobs = jobs(setup, o, done, ended.dry);
+    summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
     let mut tables = tables::all(setup, cx, &ended, &uses);
     if let Some(asked) = &setup.energy {

@@ -138,6 +138,7 @@ mod tests {
             measure: Measure::default(),
             check: false,
             energy: None,
+            node: None,
             fabric,
         }
     }

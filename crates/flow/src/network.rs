@@ -460,6 +460,7 @@ mod tests {
             measure: Measure::default(),
             check: false,
             energy: None,
+            node: None,
             fabric,
         };
         let cx = context(&setup).expect("a setup that can be run");

@@ -92,8 +92,7 @@ fn check(domain: &FlowDomain, messages: Messages) -> Result<(), Failure> {
 /// The network before anything has happened, with the ranks of programs that live on it.
 #[must_use]
 pub fn domain(cx: &Arc<Context>) -> Hosted<FlowDomain, Programs> {
-    let place = |(terminal, &(job, rank))| Place { job, rank, terminal };
-    let host = Programs::new(Arc::clone(&cx.roster), cx.rank.iter().map(place));
+    let host = Programs::new(Arc::clone(&cx.roster), cx.roster.places());
     Hosted { carrier: FlowDomain::new(Arc::clone(cx)), host }
 }
 

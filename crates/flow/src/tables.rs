@@ -28,7 +28,7 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
         tables.push(messages(ended));
     }
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, cx.rank.cells()));
+    tables.extend(ended.observer.tally.tables(&jobs, &cx.roster, cx.rank.cells()));
     tables
 }
 

@@ -28,6 +28,7 @@ fn flows_keep_the_contract() {
         measure: Measure::default(),
         check: true,
         energy: None,
+        node: None,
     };
     // Two links at least, and a byte takes a nanosecond.
     let least = |m: &Planned| 2 * US + m.bytes * 1000;

@@ -72,6 +72,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
         measure: Measure { messages: true, pairs: true, ..Measure::default() },
         check: true,
         energy: None,
+        node: None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::{Kind, Param, Problem, class_values},
+    param::{Problem, class_values},
     units::print_time,
 };
 use fabric::graph::Fabric;
@@ -26,13 +26,17 @@ use model::{
     section::Refusal,
     setup::{JobSetup, Measure, Scheduling, Until},
 };
+use ranks::{
+    node::{self, Node},
+    params::RANKS_PER_TERMINAL,
+};
 use std::sync::Arc;
 
 /// Model `delay`: messages of ranks take a time by formula; the network has no queues.
 pub const DELAY: ModelEntry = ModelEntry {
     needs: Needs { fabric: false, routing: false, time: true },
     saved: true,
-    sections: &[&energy::SECTION],
+    sections: &[&energy::SECTION, &node::SECTION],
     refuses: &[(
         "resilience",
         Refusal {
@@ -49,14 +53,6 @@ pub const DELAY: ModelEntry = ModelEntry {
     ..ModelEntry::new(config::ABOUT, build)
 };
 
-const RANKS_PER_TERMINAL: Param = Param {
-    name: "ranks_per_terminal",
-    kind: Kind::Int { min: 1, max: 1 << 16 },
-    default: Some("1"),
-    doc: "Programs on model `delay`: so many ranks, one after the other, share a terminal; the placement says where each group of them is. Messages \
-          within a terminal cross no links. Other models put one rank on a terminal.",
-};
-
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     let section = Some(parts.written.model).filter(|s| s.complete)?;
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
@@ -71,6 +67,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
     }
     let energy = energy(&parts, diagnostics);
+    let node = node(&parts, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -88,6 +85,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         measure: observe::Measure::default(),
         check: parts.check,
         energy,
+        node,
     };
     match DelayRun::new(setup, parts.jobs, parts.measure) {
         Ok(run) => Some(Box::new(DelayRun { parameters, ..run })),
@@ -99,6 +97,30 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
             None
         }
     }
+}
+
+/// Nodes, if they are described and the model can carry them.
+fn node(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Node> {
+    let node = Node::of(parts, diagnostics)?;
+    let section = &parts.written.own(node::ABOUT.name)?.section;
+    if node.quantum().is_some() {
+        let message = "model \"delay\" knows no time slices: what a core has in hand it brings to its end";
+        let help = "use kernel \"run-to-completion\", or model \"packet\" or \"flow\"";
+        diagnostics.push(Diagnostic::new(section.place("kernel"), message).help(help));
+    }
+    let several = |job: &JobSetup| job.work.program().is_some_and(|p| p.cpus() > 1);
+    if node.cores.is_some() && parts.jobs.iter().any(several) {
+        let message =
+            "model \"delay\" binds ranks of one processor to cores, and those of a program have several";
+        let help = "leave out `cores`, or use model \"packet\" or \"flow\"";
+        diagnostics.push(Diagnostic::new(section.place("cores"), message).help(help));
+    }
+    if parts.measure.messages {
+        let message = "model \"delay\" does not tell the times of messages by size where nodes are described";
+        let help = "leave out `messages` of [output], or [node]";
+        diagnostics.push(Diagnostic::new(section.home, message).help(help));
+    }
+    Some(node)
 }
 
 /// Losses by link class of resilient messages.

@@ -6,6 +6,7 @@ use super::{
     delays::Delays,
     entry::{Entry, What},
     hosts::Hosts,
+    nodes::Nodes,
 };
 use base::{
     index::{RankId, TerminalId},
@@ -16,6 +17,7 @@ use engine::state::map::Map;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use ranks::{
     matching::Matching,
+    node::Node,
     operations::{OperationWindow, Stamp},
     roster::GlobalRank,
 };
@@ -55,6 +57,10 @@ pub struct Context {
     pub bases: Vec<GlobalRank>,
     /// Where each host stands, by its number in the run.
     pub places: Vec<Place>,
+    /// Nodes, if they are described.
+    pub nodes: Option<Nodes>,
+    /// Several hosts live on a terminal, or nodes are described: which messages leave their nodes is of interest.
+    pub describes_nodes: bool,
     /// First host of each partition, and one past the last.
     pub bounds: Vec<GlobalRank>,
     /// Processors and interfaces per host.
@@ -115,6 +121,33 @@ impl Context {
         GlobalRank::new(self.bases[job as usize].number() + rank.number())
     }
 
+    /// True if both hosts live on one terminal.
+    #[inline]
+    #[must_use]
+    pub fn within(&self, from: GlobalRank, to: GlobalRank) -> bool {
+        self.place(from).terminal == self.place(to).terminal
+    }
+
+    /// True if nodes are described, and a message between these hosts stays within theirs.
+    #[inline]
+    #[must_use]
+    pub fn stays(&self, from: GlobalRank, to: GlobalRank) -> bool {
+        self.nodes.is_some() && self.within(from, to)
+    }
+
+    /// Shortest time from the start of a send to the message's arrival.
+    #[must_use]
+    pub fn least(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
+        let (here, there) = (self.place(from).terminal, self.place(to).terminal);
+        self.config.overhead
+            + match &self.nodes {
+                Some(Nodes { node: Node { memory, .. }, .. }) if here == there => {
+                    memory.copying(bytes) + memory.latency
+                }
+                _ => self.delays.delay(here, there, bytes),
+            }
+    }
+
     /// Where a host stands.
     #[inline]
     #[must_use]
@@ -164,7 +197,7 @@ pub struct Message {
     pub cpu: u8,
     /// Interface of the sender, and of the receiver: see `cpu`.
     pub nic: u8,
-    /// All of it is in, and waits for its processor; only if [`Context::landing`].
+    /// All of it is in, and waits for its processor; only if [`Context::landing`], and of messages within a node that is described.
     pub landed: bool,
     pub(super) next: u32,
     pub(super) child: u32,
@@ -391,6 +424,8 @@ pub struct DelayDomain {
     pub(super) messages: Pool<Message>,
     /// Last arrival by pair of hosts, where messages could overtake each other.
     pub(super) latest: Map<Ps>,
+    /// When each channel of the nodes' memories is free.
+    pub(super) channels: Table<Ps>,
     pub(super) window: OperationWindow,
     pub(super) matching: Matching,
     /// Operations freed by the present event; empty between events, like what follows.
@@ -423,6 +458,7 @@ impl DelayDomain {
             calendar: Calendar::new(cx.slot_shift, cx.filed),
             messages: Pool::default(),
             latest: Map::default(),
+            channels: Table::new(cx.nodes.as_ref().map_or(0, Nodes::channels), 0),
             window,
             matching: Matching::new(count as u32),
             freed: Vec::new(),
@@ -499,6 +535,7 @@ impl DelayDomain {
         self.calendar.visit_journals(visit);
         visit(&mut self.messages);
         self.latest.visit_journals(visit);
+        visit(&mut self.channels);
         self.window.visit_journals(visit);
         self.matching.visit_journals(visit);
     }
@@ -515,6 +552,7 @@ impl Clone for DelayDomain {
             calendar: self.calendar.clone(),
             messages: self.messages.clone(),
             latest: self.latest.clone(),
+            channels: self.channels.clone(),
             window: self.window.clone(),
             matching: self.matching.clone(),
             freed: Vec::new(),
@@ -535,6 +573,7 @@ impl PartialEq for DelayDomain {
             && self.calendar == other.calendar
             && self.messages == other.messages
             && self.latest == other.latest
+            && self.channels == other.channels
             && self.window == other.window
             && self.matching == other.matching
     }

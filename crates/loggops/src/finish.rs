@@ -11,9 +11,14 @@ use super::{
 };
 use base::{hash::Fingerprint, time::Ps};
 use model::failure::Failure;
-use ranks::{messages::Seen, roster::GlobalRank, stuck::Stuck};
+use ranks::{
+    messages::Seen,
+    roster::GlobalRank,
+    stuck::Stuck,
+    tally::{self, Sums},
+};
 use results::{
-    summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
+    summary::{Counts, CriticalPath, Job, Nodes, State, Summary, Verdict},
     table::Table,
 };
 
@@ -59,6 +64,12 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
         // Receiving takes no processor there: a rank may end with a message that it waited for.
         makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
     }
+    if cx.nodes.as_ref().is_some_and(|n| n.node.cores.is_some()) {
+        // A core's clock is that of all its ranks.
+        for (n, end) in makespans.iter_mut().enumerate() {
+            *end = observer.ranks[n].last.max(cx.starts[cx.places[n].job as usize]);
+        }
+    }
     // What was begun in time may be over too late, or never: costs are cut at the end of all times.
     let in_time = |end: Ps| end <= setup.limit && end < LONGEST;
     let verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count());
@@ -89,6 +100,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
             compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
         });
     }
+    summary.nodes = cx.describes_nodes.then(|| nodes(&observer));
     let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
     if let (Some(energy), Some(fabric), Some(windows), Some(resilient)) =
         (&setup.energy, &setup.fabric, &observer.windows, &cx.config.resilient)
@@ -111,9 +123,19 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     (summary, tables, stuck)
 }
 
+/// What ranks sent within their nodes and elsewhere.
+fn nodes(observer: &Observer) -> Nodes {
+    let mut all = Sums::default();
+    for r in &observer.ranks {
+        all.add(&Sums { sent: (r.sent, r.bytes), within: r.within, ..Sums::default() });
+    }
+    tally::nodes(&all)
+}
+
 /// The critical path of each job, if operations were measured and all came to their end.
 fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck) -> Vec<Vec<Segment>> {
-    if observer.busy.is_empty() || !stuck.is_done() {
+    // With nodes, a rank may wait for what other ranks of its core do, or for copies: the path back does not know that.
+    if observer.busy.is_empty() || !stuck.is_done() || cx.nodes.is_some() {
         return Vec::new();
     }
     let sends = observer.done.iter().filter(|d| d.act == Act::Send && d.bytes > cx.config.eager);

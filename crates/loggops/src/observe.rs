@@ -48,6 +48,8 @@ pub struct RankTimes {
     pub received: u64,
     /// Payload of the messages received, in bytes.
     pub received_bytes: u64,
+    /// Messages sent that stayed within the terminal, and their bytes.
+    pub within: (u64, u64),
 }
 
 /// Times of received messages of one size.
@@ -178,7 +180,7 @@ impl Observer {
     /// That a message was sent, for the check.
     #[cold]
     fn check_sent(&mut self, s: &Sending) {
-        let least = self.cx.config.overhead + self.delay(s.host, s.to, s.bytes);
+        let least = self.cx.least(s.host, s.to, s.bytes);
         let message = self.seen(s.host, s.to, s.bytes, s.arrival);
         let Some(messages) = &mut self.messages_seen else { return };
         messages.sent(message);
@@ -219,7 +221,11 @@ impl Observer {
             windows.add(hops, packets, resilient.parameters.window.into());
         }
         self.sizes[(u64::BITS - s.bytes.leading_zeros()) as usize] += 1;
+        let within = self.cx.describes_nodes && self.cx.within(s.host, s.to);
         let rank = self.times(s.host);
+        if within {
+            rank.within = (rank.within.0 + 1, rank.within.1 + s.bytes);
+        }
         rank.overhead += s.end - s.start;
         rank.transfer += s.arrival - s.start;
         rank.sent += 1;

@@ -6,6 +6,7 @@ use super::{
     domain::{Context, DelayDomain, Place},
     engineless::Engineless,
     finish::{self, Ended},
+    nodes::Nodes,
     observe::{Measure, Observer},
     resilient::ResilientDelays,
     setup::{DelayJob, DelaySetup},
@@ -190,7 +191,9 @@ fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
 #[must_use]
 pub fn kept(setup: &DelaySetup) -> Kept {
     let alone = |p: &Arc<dyn Program>| p.chained() && p.cpus() <= 1 && p.nics() <= 1;
-    let free = setup.config.cost == Cost::Pure && setup.jobs.iter().all(|j| alone(&j.program));
+    let free = setup.node.is_none()
+        && setup.config.cost == Cost::Pure
+        && setup.jobs.iter().all(|j| alone(&j.program));
     if free && setup.scheduling.partitions() == 1 { Kept::Batch } else { Kept::Rows }
 }
 
@@ -214,7 +217,11 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
     let rendezvous =
         jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
-    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
+    let at: Vec<(u32, TerminalId)> = places.iter().map(|p| (p.job, p.terminal)).collect();
+    let nodes = setup.node.map(|node| Nodes::of(node, &at, cpus)).transpose().map_err(Failure::Setup)?;
+    let queued = rendezvous || cpus > 1 || config.ties == Ties::Queue;
+    // Ranks of a node act on each other at once.
+    let coupled = nodes.is_some() || (config.cost == Cost::LogGops && queued);
     let hosts = places.len() as u32;
     // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
     let parts = if coupled || config.resilient.is_some() {
@@ -224,18 +231,20 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     };
     let bound = |p: u32| GlobalRank::new((u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32);
     let bounds = (0..=parts).map(bound).collect();
-    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
+    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1 && nodes.is_none();
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let runs_ahead = places.iter().map(|p| chained[p.job as usize]).collect();
     // Larger messages are longer under way, or ask first.
     let slow = config.cost == Cost::Pure && config.byte_time > 0;
-    let overtaking = slow || setup.derived.as_ref().is_some_and(|d| d.by_size());
+    let overtaking = slow || nodes.is_some() || setup.derived.as_ref().is_some_and(|d| d.by_size());
     let mut cx = Context {
         delays,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
         compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
         bases,
+        describes_nodes: nodes.is_some() || setup.jobs.iter().any(DelayJob::shares),
+        nodes,
         places,
         bounds,
         cpus,
@@ -349,5 +358,6 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         measure: Measure::default(),
         check: false,
         energy: None,
+        node: None,
     }
 }

@@ -4,6 +4,7 @@ use super::{config::DelayConfig, derived::Derived, observe::Measure};
 use base::{index::TerminalId, time::Ps};
 use fabric::graph::Fabric;
 use model::{energy::Energy, setup::Scheduling};
+use ranks::node::Node;
 use std::sync::Arc;
 use workload::program::Program;
 
@@ -20,6 +21,14 @@ pub struct DelayJob {
     pub placement: Vec<TerminalId>,
     /// Factor on the time of every computation, in billionths.
     pub compute_ppb: u64,
+}
+
+impl DelayJob {
+    /// True if several of its ranks live on a terminal.
+    #[must_use]
+    pub fn shares(&self) -> bool {
+        self.placement.windows(2).any(|w| w[0] == w[1])
+    }
 }
 
 /// A run of the delay model, resolved.
@@ -45,4 +54,6 @@ pub struct DelaySetup {
     pub check: bool,
     /// What parts of the network take; with a resilient protocol on a fabric.
     pub energy: Option<Energy>,
+    /// What nodes are, if that is described.
+    pub node: Option<Node>,
 }

@@ -61,11 +61,12 @@ impl DelayDomain {
                 if !lane.sends.is_empty() {
                     let row = lane.sends.head;
                     let stamp = self.window.get(row).stamp;
-                    offer(core.free.max(clock.send), stamp, What::Send { cpu, nic }, row);
+                    let send = if self.keeps(host, row) { 0 } else { clock.send };
+                    offer(core.free.max(send), stamp, What::Send { cpu, nic }, row);
                 }
                 if lane.ready != NIL {
-                    let stamp = self.messages.get(lane.ready).stamp;
-                    let receive = if self.cx.landing { 0 } else { clock.receive };
+                    let &Message { stamp, landed, .. } = self.messages.get(lane.ready);
+                    let receive = if self.cx.landing || landed { 0 } else { clock.receive };
                     offer(core.free.max(receive), stamp, What::Ready { cpu, nic }, lane.ready);
                 }
             }
@@ -81,10 +82,13 @@ impl DelayDomain {
     /// When a host's resources for a message are free.
     #[inline]
     pub(super) fn available(&self, host: u32, &Message { cpu, nic, landed, .. }: &Message) -> Ps {
-        if self.cx.landing && landed {
+        if self.cx.config.cost == Cost::Pure {
+            return 0;
+        }
+        if landed {
             return self.hosts.core(host, cpu).free;
         }
-        if self.cx.landing || self.cx.config.cost == Cost::Pure {
+        if self.cx.landing {
             return 0;
         }
         self.hosts.core(host, cpu).free.max(self.hosts.nic(host, nic).receive)
@@ -149,6 +153,9 @@ impl DelayDomain {
         }
         if !self.freed.is_empty() {
             self.create(next.time, next.stamp, fx);
+        }
+        if self.cx.nodes.is_some() {
+            self.share_core(host);
         }
     }
 
@@ -230,8 +237,13 @@ impl DelayDomain {
         let to = cx.host(here.job, op.peer);
         let there = cx.place(to).terminal;
         let gap = gap + if cx.landing { cx.delays.slower(here.terminal, there, op.amount) } else { 0 };
-        let delay = cx.delays.delay(here.terminal, there, op.amount);
-        let mut arrival = now + cx.config.overhead + delay;
+        let ready = now + cx.config.overhead;
+        let stays = cx.stays(self.rank(host), to);
+        let mut arrival = match stays {
+            true => self.copied(host, ready, op.amount),
+            false => ready + cx.delays.delay(here.terminal, there, op.amount),
+        };
+        let cx = &self.cx;
         if cx.overtaking || (cx.config.resilient.is_some() && !self.runs_ahead(host)) {
             let pair = u64::from(self.rank(host).number()) << 32 | u64::from(to.number());
             arrival = arrival.max(self.latest.get(pair, 0).unwrap_or(0));
@@ -245,7 +257,9 @@ impl DelayDomain {
             Mode::Buffered => true,
         };
         self.hosts.edit_core(host, op.cpu).free = now + busy;
-        self.hosts.edit_nic(host, op.nic).send = now + gap;
+        if !stays {
+            self.hosts.edit_nic(host, op.nic).send = now + gap;
+        }
         self.window.start(row, now, &mut self.freed);
         let stamp = self.stamp(host, now, next.stamp);
         let message = Message {
@@ -260,7 +274,7 @@ impl DelayDomain {
             number,
             cpu: op.cpu,
             nic: op.nic,
-            landed: false,
+            landed: stays,
             next: NIL,
             child: NIL,
         };
@@ -369,7 +383,7 @@ impl DelayDomain {
         let mut end = now;
         if self.cx.config.cost == Cost::LogGops {
             end += busy;
-            if self.cx.landing {
+            if self.cx.landing || m.landed {
                 end = now + self.cx.config.sending(m.bytes).0;
             } else {
                 self.hosts.edit_nic(host, m.nic).receive = now + gap;

@@ -10,7 +10,7 @@ use model::setup::JobOf;
 use ranks::{
     instances::{self, Step},
     roster::GlobalRank,
-    tally::{self, Sums},
+    tally::{self, RankColumns, Sums},
 };
 use results::{
     otf2_out,
@@ -44,7 +44,8 @@ pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &
 
 /// One row per rank.
 fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) -> Table {
-    let mut table = tally::rank_table();
+    let columns = RankColumns { transfer: true, within: cx.describes_nodes };
+    let mut table = tally::rank_table(columns);
     for ((place, r), &end) in cx.places.iter().zip(&observer.ranks).zip(makespans) {
         let sums = Sums {
             compute: r.compute,
@@ -54,10 +55,11 @@ fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) 
             operations: r.operations,
             sent: (r.sent, r.bytes),
             received: (r.received, r.received_bytes),
+            within: r.within,
         };
         let span = end - cx.starts[place.job as usize];
         let name = (names[place.job as usize].as_str(), place.rank);
-        tally::push_rank(&mut table, name, span, u64::from(cx.cpus), &sums);
+        tally::push_rank(&mut table, name, (span, u64::from(cx.cpus), columns), &sums);
     }
     table
 }

@@ -25,6 +25,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = Unread::all("experiment", &["warmup"], why);
     let absent = "model \"delay\" has no packets, no buffers and no ticks";
     all.extend(Unread::all("output", &["window", "per_port", "packets", "engine"], absent));
+    all.extend(ranks::node::unread(parts));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
     if let Some(routing) = parts.written.routing {
         let keys: Vec<&'static str> = routing.section.params.iter().map(|p| p.name).collect();

@@ -92,7 +92,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
     };
     let DelayConfig { eager, overhead, .. } = *config;
     let rules = Rules { eager, control: 0, overhead, calc: Begun::Executable };
-    let roster = Arc::new(Roster::new(&[job], rules));
+    let roster = Arc::new(Roster::new(&[job], rules, None));
     let places = all.clone().map(|rank| Place {
         job: 0,
         rank: RankId::new(rank),

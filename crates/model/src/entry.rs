@@ -80,7 +80,7 @@ pub struct JobKeys {
     pub after: &'static str,
     /// The keys. All have defaults or may be left out.
     pub params: &'static [Param],
-    /// Which of them is the number of ranks of a program that share a terminal, if the model knows that.
+    /// Which of them is the number of ranks of a program that share a terminal, if the model knows that. It is listed behind `compute`.
     pub sharing: Option<&'static str>,
 }
 

@@ -61,7 +61,7 @@ pub struct JobSetup {
     pub name: String,
     /// What its ranks do.
     pub work: Work,
-    /// Node of each rank, which is its terminal in the first plane; none twice in a run.
+    /// Node of each rank, which is its terminal in the first plane. Ranks of a program that share a node follow each other; jobs share none.
     pub placement: Vec<TerminalId>,
     /// Size of all its messages, if they are alike.
     pub message: Option<u64>,
@@ -74,6 +74,12 @@ pub struct JobSetup {
 impl JobSetup {
     /// Computations as long as the program says.
     pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
+
+    /// Number of nodes that its ranks live on.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        usize::from(!self.placement.is_empty()) + self.placement.windows(2).filter(|w| w[0] != w[1]).count()
+    }
 
     /// What tables say of the job.
     #[must_use]

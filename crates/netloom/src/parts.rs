@@ -119,9 +119,12 @@ fn refuse_sharing(experiment: &Experiment, model: &ModelEntry, job: &Job, diagno
     let Some(sharing) = job.sharing else { return };
     let name = model.about.name;
     let program = job.workload.is_some_and(|w| w.takes == Takes::Program);
-    let (message, help) = if name != sharing.model || !program {
-        let message = format!("model \"{name}\" puts one rank of this workload on a terminal");
-        (message, format!("use model \"{}\" and a program, or leave it out", sharing.model))
+    let (message, help) = if model.job_keys.sharing != Some(sharing.key) {
+        let message = format!("model \"{name}\" puts one rank on a terminal");
+        (message, "use another model, such as \"delay\", or leave it out".to_owned())
+    } else if !program {
+        let message = "this workload puts one rank on a terminal".to_owned();
+        (message, "use a program, or leave it out".to_owned())
     } else if experiment.fabric.is_none() {
         ("ranks can share a terminal only of a network".to_owned(), "add a [fabric]".to_owned())
     } else {

@@ -67,6 +67,7 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("congestion-control.toml", "congestion_control.packet_size", "all packets are larger"),
     ("congestion-control.toml", "congestion_control.messages", "every terminal sends to one other"),
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
+    ("nodes.toml", "node.kernel", "no operation is longer than a time slice"),
 ];
 
 /// Collects the notes of a run.

@@ -36,6 +36,10 @@ use model::{
     section::{Refusal, SectionEntry},
     setup::{Change, JobSetup, Measure, Scheduling, Until},
 };
+use ranks::{
+    node::{self, Node},
+    params::RANKS_PER_TERMINAL,
+};
 
 /// Model `packet`: every chunk through buffers, virtual channels and credits.
 pub const PACKET: ModelEntry = ModelEntry {
@@ -43,7 +47,11 @@ pub const PACKET: ModelEntry = ModelEntry {
     saved: true,
     ranks: true,
     sections: SECTIONS,
-    job_keys: JobKeys { after: "start", params: services::classes::JOB, sharing: None },
+    job_keys: JobKeys {
+        after: "start",
+        params: &[services::classes::SERVICE, RANKS_PER_TERMINAL],
+        sharing: Some(RANKS_PER_TERMINAL.name),
+    },
     choices: &[sections::ROUTER_CHOICE],
     lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST, &sections::PRESET_LIST],
     unread: unread::of,
@@ -87,6 +95,7 @@ const SECTIONS: &[&SectionEntry] = &[
     &sections::ROUTER,
     &services::classes::SECTION,
     &energy::SECTION,
+    &node::SECTION,
 ];
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
@@ -96,6 +105,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     let control = packet.as_ref().and_then(|_| control(&parts, diagnostics));
     let services = packet.as_mut().and_then(|p| services::build::build(&parts, p, diagnostics));
     let energy = parts.energy(diagnostics);
+    let node = Node::of(&parts, diagnostics);
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
     if let Some(packet) = &packet {
         check_vcs(&parts, packet, diagnostics);
@@ -126,6 +136,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         energy,
         services,
         hybrid,
+        node,
     }))
 }
 

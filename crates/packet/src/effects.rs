@@ -149,7 +149,9 @@ pub enum Record {
         instance: u64,
         terminal: TerminalId,
         number: u32,
+        slot: u16,
         collective: u16,
+        within: bool,
         kind: Kind,
     },
     /// A message is complete at its destination.
@@ -223,20 +225,35 @@ impl Record {
             instance,
             terminal,
             number,
+            slot,
             collective,
+            within,
             kind,
         } = self
         else {
             return None;
         };
-        Some(Finished { terminal, number, ready, time, bytes, compute, overhead, kind, collective, instance })
+        Some(Finished {
+            terminal,
+            slot,
+            within,
+            number,
+            ready,
+            time,
+            bytes,
+            compute,
+            overhead,
+            kind,
+            collective,
+            instance,
+        })
     }
 }
 
 impl From<Finished> for Record {
     fn from(f: Finished) -> Self {
-        let Finished { terminal, number, ready, time, bytes, compute, overhead, kind, collective, instance } =
-            f;
+        let Finished { terminal, slot, within, number, ready, time, bytes, .. } = f;
+        let Finished { compute, overhead, kind, collective, instance, .. } = f;
         Self::Operation {
             time,
             ready,
@@ -246,7 +263,9 @@ impl From<Finished> for Record {
             instance,
             terminal,
             number,
+            slot,
             collective,
+            within,
             kind,
         }
     }

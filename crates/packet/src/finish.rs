@@ -206,6 +206,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     });
     summary.service_classes = services::report::blocks(setup, o, simulated);
     summary.jobs = jobs(setup, &ended);
+    summary.nodes = ended.observer.tally.nodes(&net.roster);
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);
     summary.hybrid = ended.hybrid.as_ref().map(|h| h.0.clone());

@@ -12,7 +12,6 @@ use super::{
     state::{Fx, Inhabited, PacketDomain, State, Wire},
 };
 use crate::places::Ends;
-use base::index::TerminalId;
 use engine::{
     domain::{Effects, Lane},
     key::Class,
@@ -90,11 +89,6 @@ impl<R: Router> Carrier for PacketDomain<R> {
 #[must_use]
 pub fn inhabited<R: Router>(net: &Arc<Network>, partition: u32) -> Inhabited<R> {
     let carrier = PacketDomain::<R>::new(Arc::clone(net), partition);
-    let local = Arc::clone(&carrier.cx.local);
-    let first = local.terminals.iter().take_while(|&&t| net.fabric.plane_of(t) == 0);
-    let place = |&terminal: &TerminalId| {
-        let (job, rank) = net.rank[terminal];
-        Place { job, rank, terminal }
-    };
-    Hosted { host: Programs::new(Arc::clone(&net.roster), first.map(place)), carrier }
+    let here = |place: &Place| net.owner[net.fabric.router_at(place.terminal)] == partition;
+    Hosted { host: Programs::new(Arc::clone(&net.roster), net.roster.places().filter(here)), carrier }
 }

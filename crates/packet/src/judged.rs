@@ -10,7 +10,10 @@ use base::{
     time::{Ps, display},
     units::print_time,
 };
-use model::{setup::Until, throughput};
+use model::{
+    setup::{JobSetup, Until},
+    throughput,
+};
 use results::{
     batch::{self, Stationarity},
     summary::{State as Outcome, Throughput, Verdict},
@@ -99,7 +102,7 @@ fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
             [format!("no packet delivered from {}", verdict::sources(net, &starved))],
         );
     }
-    let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+    let nodes: usize = setup.jobs.iter().map(JobSetup::nodes).sum();
     let sources = nodes * net.fabric.planes() as usize;
     let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
     if !saturated.is_empty() {

@@ -131,7 +131,7 @@ pub struct Network {
     pub start: Vec<Ps>,
     /// Node of each rank, by job: its terminal in the first plane.
     pub placement: Vec<Vec<TerminalId>>,
-    /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
+    /// Job and first rank of each terminal, in every plane; job `u32::MAX` for none.
     pub rank: Column<TerminalId, (u32, RankId)>,
     /// What lots of arbiters are drawn from.
     pub lots: u64,
@@ -262,7 +262,10 @@ impl Network {
         for (job, j) in setup.jobs.iter().enumerate() {
             for (r, &node) in j.placement.iter().enumerate() {
                 for plane in 0..fabric.planes() {
-                    rank[fabric.terminal_in(node, plane)] = (job as u32, RankId::from_index(r));
+                    let own = &mut rank[fabric.terminal_in(node, plane)];
+                    if own.0 == u32::MAX {
+                        *own = (job as u32, RankId::from_index(r));
+                    }
                 }
             }
         }
@@ -311,7 +314,7 @@ impl Network {
             fabric,
             cycle,
             info_period: info_period(setup),
-            roster: Arc::new(Roster::new(&setup.jobs, rules)),
+            roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
             message_time,
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },

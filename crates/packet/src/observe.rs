@@ -449,15 +449,16 @@ impl Observe<Record> for Observer {
             Record::Predicted { time, packet } => self.predicted(*time, packet),
             Record::Operation { .. } => {
                 let Some(f) = record.finished() else { return };
-                let what = 4 << 40 | u64::from(f.terminal);
+                let what = 4 << 40 | u64::from(f.slot) << 44 | u64::from(f.terminal);
                 self.sums.fingerprint.add(f.time, what, u64::from(f.number), f.kind as u64);
                 self.sums.last = self.sums.last.max(f.time);
-                let (job, _) = self.net.rank[f.terminal];
+                let (job, first) = self.net.rank[f.terminal];
                 let sums = &mut self.sums.programs[job as usize];
                 sums.operations += 1;
                 sums.busy += u128::from(f.compute);
                 sums.last = sums.last.max(f.time);
-                self.sums.tally.add(&f, job, self.measure.operations);
+                let rank = self.net.roster.number(job, first).plus(u32::from(f.slot));
+                self.sums.tally.add(&f, (job, rank), self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
                 let ends = Ends { source: *source, destination: *destination };

@@ -72,6 +72,7 @@ pub fn setup(
         resilience: None,
         control: None,
         energy: None,
+        node: None,
         services: None,
         hybrid: None,
     }

@@ -10,6 +10,7 @@ use model::{
     energy::Energy,
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
 };
+use ranks::node::Node;
 use std::sync::Arc;
 
 /// A run, resolved.
@@ -53,6 +54,8 @@ pub struct Setup {
     pub services: Option<Services>,
     /// When a predictor replaces the network.
     pub hybrid: Option<HybridSetup>,
+    /// What nodes are, if that is described.
+    pub node: Option<Node>,
 }
 
 impl Setup {

@@ -37,6 +37,7 @@ use model::{
     performance::{Clock, Done},
     setup::{Scheduling, Until},
 };
+use ranks::roster::Roster;
 use std::sync::Arc;
 
 /// Most windows of a series.
@@ -269,6 +270,7 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     if setup.packet.vcs < setup.vcs_needed() {
         return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.vcs_needed())));
     }
+    Roster::check(&setup.jobs).map_err(Failure::Setup)?;
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
     let usable = left.usable_nodes();
     for job in &setup.jobs {

@@ -41,7 +41,7 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     tables.extend(congestion_control::report::tables(net, &setup.jobs, ended));
     tables.extend(services::report::table(setup, net, &ended.observer, simulated));
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, net.rank.cells()));
+    tables.extend(ended.observer.tally.tables(&jobs, &net.roster, net.rank.cells()));
     tables
 }
 

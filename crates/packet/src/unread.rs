@@ -15,6 +15,7 @@ use model::Parts;
 /// Keys without effect.
 pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    all.extend(ranks::node::unread(parts));
     if let Some(router) = parts.written.choice::<RouterEntry>("router") {
         let name = router.about.name;
         if name != "input-queued" {

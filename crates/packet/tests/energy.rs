@@ -97,6 +97,7 @@ fn flows_take_what_their_closed_form_says() {
             measure: Measure::default(),
             check: true,
             energy: Some(energy(packet.fabric.classes().len())),
+            node: None,
         };
         let summary = flow::simulate(&setup, &mut |_| true).unwrap().summary;
         let (e, seconds) = (summary.energy.unwrap(), summary.simulated_ps as f64 / 1e12);

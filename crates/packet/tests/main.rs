@@ -17,6 +17,7 @@ mod hybrid_changes;
 mod input_queued;
 mod matrix;
 mod modes;
+mod nodes;
 mod output_queued;
 mod packet_programs;
 mod pipelined;

@@ -42,7 +42,7 @@ pub struct Posting {
 }
 
 /// A message that is complete now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Terminal that sent it.
     pub source: TerminalId,

@@ -2,7 +2,7 @@
 //!
 //! The contract between networks and those who live on them: [`carrier`], [`hosted`]. The host of rank programs: [`programs`], with who lives where
 //! ([`roster`]), the operations that are not yet finished ([`operations`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
-//! what travels beside a message ([`envelope`]); state lies in engine tables. What was done, added up ([`tally`]) and by
+//! what travels beside a message ([`envelope`]), nodes with their cores and memories ([`node`], [`memories`]); state lies in engine tables. What was done, added up ([`tally`]) and by
 //! collective call ([`instances`]); why ranks cannot go on ([`stuck`]), and which messages their receives had no room for ([`truncated`]).
 //! Models without packets check their messages with [`messages`].
 
@@ -13,8 +13,10 @@ pub mod hosted;
 pub mod instances;
 pub mod kit;
 pub mod matching;
+pub mod memories;
 pub mod memory;
 pub mod messages;
+pub mod node;
 pub mod operations;
 pub mod params;
 pub mod programs;

@@ -9,7 +9,7 @@
 //! matched in the order in which they were sent, even if the network or another rail overtakes: early ones are parked.
 //!
 //! Cost: per message one look-up at either end and a constant number of table rows, per rendezvous two entries more; an event per
-//! computation and per overhead. Not modelled: copies of unexpected messages, memory for them, and messages within a terminal, which take no time.
+//! computation and per overhead, and per message through a node's memory that takes time. Not modelled: copies of unexpected messages, and memory for them.
 
 use super::{
     carrier::{Alarm, Delivery, Posting, Ring},
@@ -17,8 +17,9 @@ use super::{
     envelope::{Envelope, Role},
     hosted::{Host, HostEffects},
     matching::{Label, Matching},
+    memories::{Given, Memories},
     operations::{OperationWindow, Row, turn},
-    roster::{Begun, GlobalRank, Place, Resident, Residents, Roster},
+    roster::{Begun, GlobalRank, Place, Resident, Residents, Roster, Server},
     stuck::{self, Queued, RankState, Standing, Stuck},
     tally::Finished,
     truncated::{Cut, Truncated},
@@ -65,6 +66,9 @@ pub struct Programs {
     window: OperationWindow,
     matching: Matching,
     cpus: Table<Cpu>,
+    memories: Memories,
+    /// What is left of operations that were begun and have not had all their time, by row; of kernels with time slices.
+    left: Map<Ps>,
     incoming: Pool<Incoming>,
     /// Messages and requests sent, by pair of ranks.
     sent: Map<u32>,
@@ -81,6 +85,7 @@ pub struct Programs {
     /// Operations that have become executable and are not yet taken up. Empty between events.
     freed: Vec<u32>,
     answered: Vec<u32>,
+    there: Vec<Delivery>,
 }
 
 impl PartialEq for Programs {
@@ -88,6 +93,8 @@ impl PartialEq for Programs {
         self.window == other.window
             && self.matching == other.matching
             && self.cpus == other.cpus
+            && self.memories == other.memories
+            && self.left == other.left
             && self.incoming == other.incoming
             && self.sent == other.sent
             && self.matched == other.matched
@@ -126,7 +133,9 @@ impl Programs {
         Self {
             window,
             matching: Matching::new(residents.all().len() as u32),
-            cpus: Table::new(residents.cpus(), Cpu::idle()),
+            cpus: Table::new(residents.cpus().len(), Cpu::idle()),
+            memories: Memories::new(residents.channels().len()),
+            left: Map::default(),
             residents: Arc::new(residents),
             roster,
             incoming: Pool::default(),
@@ -138,6 +147,7 @@ impl Programs {
             now: 0,
             freed: Vec::new(),
             answered: Vec::new(),
+            there: Vec::new(),
         }
     }
 
@@ -252,20 +262,23 @@ impl Programs {
     fn finish(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, number, ready, .. } = *self.window.get(row);
         let busy = (self.span(row), self.roster.rules.overhead);
-        let (time, place) = (self.now, self.residents.get(rank).place);
+        let (time, &Resident { place, seat, .. }) = (self.now, self.residents.get(rank));
         let ready = match (op.kind, self.roster.rules.calc) {
-            (Kind::Calc, Begun::InHand) => time - busy.0,
+            (Kind::Calc, Begun::InHand) if self.quantum().is_none() => time - busy.0,
             _ => ready.clamp(self.roster.start(place.job).min(time), time),
         };
         debug_assert!(ready <= time, "an operation ends after it could begin");
-        fx.record(Finished::new(&op, (place.terminal, number), (ready, time), busy));
+        let describes = self.roster.describes_nodes() && op.kind == Kind::Send;
+        let within = describes && self.roster.terminal(place.job, op.peer) == place.terminal;
+        let finished = Finished::new(&op, (place.terminal, seat, number), (ready, time), busy);
+        fx.record(Finished { within, ..finished });
         self.window.finish(row, time, &mut self.freed);
     }
 
     /// An operation waits for its processor, or takes it.
     fn enqueue(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, .. } = *self.window.get(row);
-        let cpu = self.residents.get(rank).cpu + u32::from(op.cpu);
+        let cpu = self.residents.get(rank).processor(op.cpu);
         if self.cpus.get(cpu).running == NIL {
             return self.begin(cpu, row, fx);
         }
@@ -274,22 +287,100 @@ impl Programs {
         self.cpus.edit(cpu).queue = queue;
     }
 
-    /// A processor takes an operation in hand.
+    /// Longest time that a processor has an operation in hand, if its kernel knows slices.
+    fn quantum(&self) -> Option<Ps> {
+        self.roster.node.and_then(|node| node.quantum())
+    }
+
+    /// A processor takes an operation in hand, from its beginning or where it was left.
     fn begin(&mut self, cpu: u32, row: u32, fx: &mut dyn HostEffects) {
-        let free = self.now.saturating_add(self.span(row));
+        let mut span = self.span(row);
+        let mut fresh = true;
+        if let Some(quantum) = self.quantum() {
+            if let Some(left) = self.left.remove(u64::from(row), 0) {
+                (span, fresh) = (left, false);
+            }
+            if span > quantum {
+                self.left.set(u64::from(row), 0, span - quantum);
+                span = quantum;
+            }
+        }
+        let free = self.now.saturating_add(span);
         let state = self.cpus.edit(cpu);
         debug_assert_eq!(state.running, NIL, "a processor has one operation in hand");
         (state.free, state.running) = (free, row);
-        let resident = self.residents.get(self.residents.owner(cpu));
-        fx.alarm(Alarm {
-            at: free,
-            terminal: resident.place.terminal,
-            processor: resident.slot + (cpu - resident.cpu),
-            ring: Ring::Done,
-            number: cpu,
-        });
-        if self.window.get(row).op.kind != Kind::Recv {
+        let Server { terminal, number: processor } = self.residents.cpus()[cpu as usize];
+        fx.alarm(Alarm { at: free, terminal, processor, ring: Ring::Done, number: cpu });
+        if fresh && self.window.get(row).op.kind != Kind::Recv {
             self.started(row);
+        }
+    }
+
+    /// A processor is done with what it has in hand, for now or altogether.
+    fn done(&mut self, cpu: u32, fx: &mut dyn HostEffects) {
+        let Cpu { free, running, mut queue } = *self.cpus.get(cpu);
+        debug_assert!(running != NIL && free == self.now, "a processor's alarm rings when it is done");
+        let unfinished = self.quantum().is_some() && self.left.get(u64::from(running), 0).is_some();
+        if unfinished {
+            queue.push(self.window.rows(), running);
+        }
+        let next = queue.pop(self.window.pool());
+        *self.cpus.edit(cpu) = Cpu { free, running: NIL, queue };
+        if let Some(next) = next {
+            self.begin(cpu, next, fx);
+        }
+        match self.window.get(running).op.kind {
+            _ if unfinished => {}
+            Kind::Send => self.transmit(running, fx),
+            _ => self.finish(running, fx),
+        }
+    }
+
+    /// A message of a rank goes to another of its terminal, through memory.
+    fn copy(&mut self, rank: u32, bytes: u64, envelope: Envelope, fx: &mut dyn HostEffects) {
+        let &Resident { place, channel: first, .. } = self.residents.get(rank);
+        let what = Delivery { source: place.terminal, destination: place.terminal, ahead: envelope.into() };
+        let memory = self.roster.node.map(|n| n.memory).filter(|m| !m.is_free());
+        let given = memory.map(|m| self.memories.give(&m, (first, self.now), bytes, what));
+        match given.unwrap_or(Given::There) {
+            Given::There => self.comes(&what, fx),
+            Given::Queued => {}
+            Given::Next(channel, at) => self.expect(channel, at, fx),
+        }
+    }
+
+    /// Sets the alarm of a memory's channel.
+    fn expect(&self, channel: u32, at: Ps, fx: &mut dyn HostEffects) {
+        let Server { terminal, number: processor } = self.residents.channels()[channel as usize];
+        let number = (self.residents.cpus().len() + self.residents.all().len()) as u32 + channel;
+        fx.alarm(Alarm { at, terminal, processor, ring: Ring::Done, number });
+    }
+
+    /// Messages of a memory's channel are there.
+    fn copied(&mut self, channel: u32, fx: &mut dyn HostEffects) {
+        let mut there = std::mem::take(&mut self.there);
+        if let Some(at) = self.memories.due(channel, self.now, &mut there) {
+            self.expect(channel, at, fx);
+        }
+        for delivery in there.drain(..) {
+            self.comes(&delivery, fx);
+            // Each is answered before the next is looked at, as messages of a network are.
+            self.take_up_freed(fx);
+        }
+        self.there = there;
+    }
+
+    /// A message, or what goes before it, has come.
+    fn comes(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {
+        let envelope = Envelope::from(delivery.ahead);
+        match envelope.role {
+            Role::Eager | Role::Request => self.in_turn(&envelope, fx),
+            Role::Grant => self.granted(&envelope, delivery, fx),
+            Role::Data => {
+                let rank = self.residents.local(envelope.to);
+                let row = self.named(rank, envelope.receive);
+                self.received(row, fx);
+            }
         }
     }
 
@@ -312,14 +403,13 @@ impl Programs {
         if !eager {
             self.named.set(u64::from(rank), send, row);
         }
+        let bytes = if eager { bytes } else { self.roster.rules.control };
         if destination == place.terminal {
-            // Within the terminal: no bytes travel, but who may go on when is as with others.
             if eager {
                 self.finish(row, fx);
             }
-            return self.in_turn(&envelope, fx);
+            return self.copy(rank, bytes, envelope, fx);
         }
-        let bytes = if eager { bytes } else { self.roster.rules.control };
         fx.post(Posting { source: place.terminal, destination, bytes, ahead: envelope.into() });
         if eager {
             self.finish(row, fx);
@@ -401,17 +491,14 @@ impl Programs {
         let Row { rank, number: receive, .. } = *self.window.get(row);
         let &Resident { place, number: to, .. } = self.residents.get(rank);
         let sender = self.roster.terminal(place.job, label.source);
-        if sender == place.terminal {
-            let from = self.residents.local(from);
-            let sending = self.named(from, send);
-            self.finish(sending, fx);
-            return self.received(row, fx);
-        }
         let Label { context, tag, .. } = label;
         let role = Role::Grant;
         let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive };
         self.named.set(u64::from(rank), receive, row);
         let bytes = self.roster.rules.control;
+        if sender == place.terminal {
+            return self.copy(rank, bytes, grant, fx);
+        }
         fx.post(Posting { source: place.terminal, destination: sender, bytes, ahead: grant.into() });
     }
 
@@ -430,6 +517,10 @@ impl Programs {
         debug_assert_eq!(self.window.get(row).op.kind, Kind::Send, "a grant names a send");
         let data = Envelope { role: Role::Data, ..*envelope };
         let source = self.residents.get(rank).place.terminal;
+        if delivery.source == source {
+            self.finish(row, fx);
+            return self.copy(rank, envelope.bytes, data, fx);
+        }
         fx.post(Posting { source, destination: delivery.source, bytes: envelope.bytes, ahead: data.into() });
         self.finish(row, fx);
     }
@@ -447,63 +538,50 @@ impl Programs {
 impl Host for Programs {
     /// Sets the alarms at which ranks begin.
     fn start(&mut self, fx: &mut dyn HostEffects) {
-        for r in self.residents.all() {
+        let cpus = self.residents.cpus().len() as u32;
+        for (rank, r) in (0u32..).zip(self.residents.all()) {
             fx.alarm(Alarm {
                 at: self.roster.start(r.place.job).max(fx.now()),
                 terminal: r.place.terminal,
                 processor: r.slot,
                 ring: Ring::Begin,
-                number: r.cpu,
+                number: cpus + rank,
             });
         }
     }
 
-    /// A rank begins, or one of its processors is done with something.
-    fn alarm(&mut self, cpu: u32, fx: &mut dyn HostEffects) {
+    /// A rank begins, a processor is done with something, or memory is. Numbers of alarms are those of processors, then ranks, then channels.
+    fn alarm(&mut self, number: u32, fx: &mut dyn HostEffects) {
         self.now = fx.now();
-        let (now, rank) = (self.now, self.residents.owner(cpu));
-        if self.window.read(rank) == 0 && !self.window.is_over(rank) {
-            self.window.refill(rank, now, &mut self.freed);
+        let (cpus, ranks) = (self.residents.cpus().len() as u32, self.residents.all().len() as u32);
+        if number < cpus {
+            self.done(number, fx);
+        } else if number - cpus < ranks {
+            self.window.refill(number - cpus, self.now, &mut self.freed);
         } else {
-            let Cpu { free, running, mut queue } = *self.cpus.get(cpu);
-            debug_assert!(running != NIL && free == now, "a processor's alarm rings when it is done");
-            let next = queue.pop(self.window.pool());
-            *self.cpus.edit(cpu) = Cpu { free, running: NIL, queue };
-            if let Some(next) = next {
-                self.begin(cpu, next, fx);
-            }
-            match self.window.get(running).op.kind {
-                Kind::Send => self.transmit(running, fx),
-                _ => self.finish(running, fx),
-            }
+            self.copied(number - cpus - ranks, fx);
         }
         self.take_up_freed(fx);
     }
 
     fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {
         self.now = fx.now();
-        let envelope = Envelope::from(delivery.ahead);
-        match envelope.role {
-            Role::Eager | Role::Request => self.in_turn(&envelope, fx),
-            Role::Grant => self.granted(&envelope, delivery, fx),
-            Role::Data => {
-                let rank = self.residents.local(envelope.to);
-                let row = self.named(rank, envelope.receive);
-                self.received(row, fx);
-            }
-        }
+        self.comes(delivery, fx);
         self.take_up_freed(fx);
     }
 
     fn abandon(&mut self) {
         self.freed.clear();
         self.answered.clear();
+        self.there.clear();
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.window.visit_journals(visit);
         self.matching.visit_journals(visit);
         visit(&mut self.cpus);
+        self.memories.visit_journals(visit);
+        self.left.visit_journals(visit);
         visit(&mut self.incoming);
         self.sent.visit_journals(visit);
         self.matched.visit_journals(visit);

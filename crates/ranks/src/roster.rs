@@ -3,6 +3,7 @@
 //! Ranks are numbered over all jobs, in the order of jobs: *global* numbers, which travel. Each partition numbers those who live in it again, in the same
 //! order: *local* numbers, which do not. Where a rank lives is looked up, never computed, so several may share a terminal.
 
+use super::node::Node;
 use base::{
     index::{RankId, TerminalId},
     numbers,
@@ -71,6 +72,9 @@ pub struct Roster {
     jobs: Vec<Job>,
     /// How they send.
     pub rules: Rules,
+    /// What their nodes are, if that is described.
+    pub node: Option<Node>,
+    shares: bool,
 }
 
 /// Where a rank is.
@@ -87,7 +91,8 @@ pub struct Place {
 impl Roster {
     /// The ranks of these jobs; those of traffic are counted, though nobody asks for them.
     #[must_use]
-    pub fn new(jobs: &[JobSetup], rules: Rules) -> Self {
+    pub fn new(jobs: &[JobSetup], rules: Rules, node: Option<Node>) -> Self {
+        let shares = jobs.iter().any(|j| j.work.program().is_some() && j.nodes() < j.placement.len());
         let mut first = GlobalRank::new(0);
         let job = |j: &JobSetup| {
             let program = j.work.program().cloned();
@@ -97,7 +102,54 @@ impl Roster {
             first = first.plus(j.placement.len() as u32);
             job
         };
-        Self { jobs: jobs.iter().map(job).collect(), rules }
+        Self { jobs: jobs.iter().map(job).collect(), rules, node, shares }
+    }
+
+    /// Refuses what tables of terminals cannot say: terminals that jobs share, or ranks that do not follow each other.
+    ///
+    /// # Errors
+    /// The terminal, in words.
+    pub fn check(jobs: &[JobSetup]) -> Result<(), String> {
+        let mut all: Vec<(TerminalId, usize, usize)> = Vec::new();
+        for (n, job) in jobs.iter().enumerate() {
+            all.extend(job.placement.iter().enumerate().map(|(rank, &terminal)| (terminal, n, rank)));
+        }
+        all.sort_unstable();
+        let apart = |w: &&[(TerminalId, usize, usize)]| {
+            let [(at, job, rank), (other, next_job, next)] = [w[0], w[1]];
+            at == other && (job != next_job || rank + 1 != next || jobs[job].work.program().is_none())
+        };
+        all.windows(2).find(apart).map_or(Ok(()), |w| {
+            Err(format!("terminal {} has ranks that do not follow each other in one program", w[0].0))
+        })
+    }
+
+    /// True if some terminal has several ranks.
+    #[inline]
+    #[must_use]
+    pub fn shares(&self) -> bool {
+        self.shares
+    }
+
+    /// True if it is of interest which messages leave their nodes.
+    #[inline]
+    #[must_use]
+    pub fn describes_nodes(&self) -> bool {
+        self.shares || self.node.is_some()
+    }
+
+    /// Number of ranks of a job that is a program.
+    #[must_use]
+    pub fn ranks(&self, job: u32) -> u32 {
+        self.jobs[job as usize].placement.len() as u32
+    }
+
+    /// Where all ranks of programs live, in order.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        (0u32..).zip(&self.jobs).flat_map(|(job, j)| {
+            let place = move |(rank, &terminal)| Place { job, rank: RankId::new(rank), terminal };
+            (0u32..).zip(&j.placement).map(place)
+        })
     }
 
     /// The program of a job, if it is one.
@@ -155,17 +207,53 @@ pub struct Resident {
     pub place: Place,
     /// Number among all ranks of the run.
     pub number: GlobalRank,
-    /// First of its processors among those of the partition.
+    /// First of the processors that it may use among those of the partition, and how many there are.
     pub cpu: u32,
-    /// First of its processors among those of its terminal.
+    /// How many processors it may use.
+    pub cpus: u32,
+    /// Which of them its own first one is.
+    pub bound: u32,
+    /// First of its processors among all that ranks of its terminal have.
     pub slot: u32,
+    /// Its place among the ranks of its terminal.
+    pub seat: u16,
+    /// First channel of its node's memory among those of the partition.
+    pub channel: u32,
 }
 
-/// Those who live in a partition, by global number, and their processors.
+impl Resident {
+    /// The processor that serves what a rank's operation asks of processor `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn processor(&self, cpu: u8) -> u32 {
+        let wanted = self.bound + u32::from(cpu);
+        self.cpu + if wanted < self.cpus { wanted } else { wanted % self.cpus }
+    }
+}
+
+/// Something of a node that has alarms: a processor, or a channel of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The terminal of the node.
+    pub terminal: TerminalId,
+    /// Its number among those of the terminal.
+    pub number: u32,
+}
+
+/// Those who live in a partition, by global number, their processors and the channels of their memories.
 pub struct Residents {
     ranks: Vec<Resident>,
-    /// Local rank of each processor.
-    owner: Vec<u32>,
+    cpus: Vec<Server>,
+    channels: Vec<Server>,
+}
+
+/// What ranks of a terminal were given so far.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    ranks: u32,
+    slots: u32,
+    /// First shared processor, and first channel of the memory.
+    first: (u32, u32),
 }
 
 impl Residents {
@@ -174,20 +262,43 @@ impl Residents {
     pub fn new(roster: &Roster, places: impl IntoIterator<Item = Place>) -> Self {
         let known = |place: Place| {
             roster.program(place.job)?;
-            Some(Resident { place, number: roster.number(place.job, place.rank), cpu: 0, slot: 0 })
+            let number = roster.number(place.job, place.rank);
+            Some(Resident { place, number, cpu: 0, cpus: 0, bound: 0, slot: 0, seat: 0, channel: 0 })
         };
         let mut ranks: Vec<Resident> = places.into_iter().filter_map(known).collect();
         ranks.sort_unstable_by_key(|r| r.number);
-        let mut owner = Vec::new();
-        let mut taken = std::collections::BTreeMap::<TerminalId, u32>::new();
-        for (here, r) in (0u32..).zip(&mut ranks) {
-            let cpus = roster.program(r.place.job).map_or(1, |p| u32::from(p.cpus().max(1)));
-            let slots = taken.entry(r.place.terminal).or_default();
-            (r.cpu, r.slot) = (owner.len() as u32, *slots);
-            *slots += cpus;
-            owner.extend(std::iter::repeat_n(here, cpus as usize));
+        let memory = roster.node.map(|n| n.memory).filter(|m| !m.is_free());
+        let (mut cpus, mut channels) = (Vec::new(), Vec::new());
+        let mut taken = std::collections::BTreeMap::<TerminalId, Taken>::new();
+        for r in &mut ranks {
+            let own = roster.program(r.place.job).map_or(1, |p| u32::from(p.cpus().max(1)));
+            let cores = roster.node.and_then(|n| n.cores);
+            let terminal = r.place.terminal;
+            let servers = |from, count| (from..from + count).map(move |number| Server { terminal, number });
+            let taken = taken.entry(terminal).or_insert_with(|| {
+                let first = (cpus.len() as u32, channels.len() as u32);
+                cpus.extend(servers(0, cores.unwrap_or(0)));
+                channels.extend(servers(0, memory.map_or(0, |m| m.channels)));
+                Taken { first, ..Taken::default() }
+            });
+            (r.cpu, r.cpus, r.bound) = match cores {
+                Some(cores) => (taken.first.0, cores, taken.ranks % cores),
+                None => (cpus.len() as u32, own, 0),
+            };
+            if cores.is_none() {
+                cpus.extend(servers(taken.slots, own));
+            }
+            (r.slot, r.channel) = (taken.slots, taken.first.1);
+            r.seat = taken.ranks as u16;
+            taken.slots += own;
+            taken.ranks += 1;
         }
-        Self { ranks, owner }
+        // Channels are numbered on after all that is a processor there, so that their alarms have names of their own.
+        for server in &mut channels {
+            let slots = taken.get(&server.terminal).map_or(0, |t| t.slots);
+            server.number += slots.max(roster.node.and_then(|n| n.cores).unwrap_or(0));
+        }
+        Self { ranks, cpus, channels }
     }
 
     /// All, by local number.
@@ -203,17 +314,16 @@ impl Residents {
         &self.ranks[rank as usize]
     }
 
-    /// Number of processors.
+    /// All processors of these nodes.
     #[must_use]
-    pub fn cpus(&self) -> usize {
-        self.owner.len()
+    pub fn cpus(&self) -> &[Server] {
+        &self.cpus
     }
 
-    /// Whose a processor is.
-    #[inline]
+    /// All channels of their memories.
     #[must_use]
-    pub fn owner(&self, cpu: u32) -> u32 {
-        self.owner[cpu as usize]
+    pub fn channels(&self) -> &[Server] {
+        &self.channels
     }
 
     /// Local number of a rank that lives here.

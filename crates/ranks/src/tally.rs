@@ -1,6 +1,9 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
-use super::instances::{self, Step};
+use super::{
+    instances::{self, Step},
+    roster::{GlobalRank, Roster},
+};
 use base::{
     index::{RankId, TerminalId},
     paged::Paged,
@@ -8,6 +11,7 @@ use base::{
 };
 use model::setup::JobOf;
 use results::{
+    summary::{Nodes, Sent},
     table::{Cell, Column, Table},
     timeline,
 };
@@ -20,6 +24,10 @@ use workload::program::{Kind, Op};
 pub struct Finished {
     /// Terminal of the rank.
     pub terminal: TerminalId,
+    /// Its place among the ranks of its terminal.
+    pub slot: u16,
+    /// A send whose receiver lives on the same terminal.
+    pub within: bool,
     /// Its number in the rank.
     pub number: u32,
     /// When it became executable.
@@ -41,17 +49,20 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// An operation at a terminal that is over at `time` and cost the processor this: for a computation `compute`, for a message `overhead`.
+    /// An operation of a rank, by its terminal and its place there, that is over at `time` and cost the processor this: for a computation `compute`, for
+    /// a message `overhead`. It is no message within a terminal.
     #[must_use]
     pub fn new(
         op: &Op,
-        (terminal, number): (TerminalId, u32),
+        (terminal, slot, number): (TerminalId, u16, u32),
         (ready, time): (Ps, Ps),
         (compute, overhead): (Ps, Ps),
     ) -> Self {
         let message = matches!(op.kind, Kind::Send | Kind::Recv);
         Self {
             terminal,
+            slot,
+            within: false,
             number,
             ready,
             time,
@@ -72,7 +83,7 @@ pub struct Sums {
     pub compute: Ps,
     /// Processor time of messages.
     pub overhead: Ps,
-    /// Time that its messages were under way, added up.
+    /// Time that its messages were under way, added up; where terminals are shared it is not known by rank.
     pub transfer: Ps,
     /// End of its last operation.
     pub last: Ps,
@@ -82,6 +93,8 @@ pub struct Sums {
     pub sent: (u64, u64),
     /// Messages received, and their bytes.
     pub received: (u64, u64),
+    /// Of those sent what stayed within the terminal, and its bytes.
+    pub within: (u64, u64),
 }
 
 impl Sums {
@@ -95,6 +108,7 @@ impl Sums {
         self.sent = (self.sent.0 + other.sent.0, self.sent.1 + other.sent.1);
         self.received =
             (self.received.0 + other.received.0, self.received.1.saturating_add(other.received.1));
+        self.within = (self.within.0 + other.within.0, self.within.1 + other.within.1);
     }
 }
 
@@ -111,13 +125,15 @@ pub struct Collective {
     pub busy: Ps,
 }
 
-/// Sums by terminal and collective, and on demand all operations.
+/// Sums by rank and collective, and on demand all operations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Some job is a program.
     programs: bool,
-    /// What is kept of each terminal, by number.
+    /// Sums of each rank, by its number in the run.
     ranks: Paged<Sums>,
+    /// Time that messages of each terminal were under way, by number.
+    transfers: Paged<Ps>,
     collectives: BTreeMap<(u32, u16), Collective>,
     /// Operations done, on demand.
     pub rows: Vec<Finished>,
@@ -132,14 +148,19 @@ impl Tally {
 
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
     #[inline]
-    pub fn add(&mut self, f: &Finished, job: u32, keep: bool) {
-        let rank = self.ranks.edit(f.terminal.number());
+    pub fn add(&mut self, f: &Finished, (job, rank): (u32, GlobalRank), keep: bool) {
+        let rank = self.ranks.edit(rank.number());
         rank.operations += 1;
         rank.compute += f.compute;
         rank.overhead += f.overhead;
         rank.last = rank.last.max(f.time);
         match f.kind {
-            Kind::Send => rank.sent = (rank.sent.0 + 1, rank.sent.1 + f.bytes),
+            Kind::Send => {
+                rank.sent = (rank.sent.0 + 1, rank.sent.1 + f.bytes);
+                if f.within {
+                    rank.within = (rank.within.0 + 1, rank.within.1 + f.bytes);
+                }
+            }
             // A receive may have room for far more than ever comes.
             Kind::Recv => rank.received = (rank.received.0 + 1, rank.received.1.saturating_add(f.bytes)),
             _ => {}
@@ -158,17 +179,18 @@ impl Tally {
         }
     }
 
-    /// A message of the rank at a terminal, if there is one, was under way for this long.
+    /// A message of the ranks at a terminal, if there are any, was under way for this long.
     #[inline]
     pub fn message(&mut self, terminal: TerminalId, time: Ps) {
         if self.programs {
-            self.ranks.edit(terminal.number()).transfer += time;
+            *self.transfers.edit(terminal.number()) += time;
         }
     }
 
     /// Adds what another partition's ranks did.
     pub fn merge(&mut self, other: Self) {
         self.ranks.merge(&other.ranks, Sums::add);
+        self.transfers.merge(&other.transfers, |a, b| *a += b);
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
@@ -179,14 +201,25 @@ impl Tally {
         self.rows.extend(other.rows);
     }
 
-    /// Tables of ranks and collectives, and of operations if they were kept. `place` gives job and rank of each terminal.
+    /// What ranks sent to others of their terminal and elsewhere; none where no terminal is shared and no node is described.
     #[must_use]
-    pub fn tables(&self, jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Vec<Table> {
+    pub fn nodes(&self, roster: &Roster) -> Option<Nodes> {
+        if !roster.describes_nodes() {
+            return None;
+        }
+        let mut all = Sums::default();
+        self.ranks.iter().for_each(|(_, sums)| all.add(sums));
+        Some(nodes(&all))
+    }
+
+    /// Tables of ranks and collectives, and of operations if they were kept. `first` gives the job and the first rank of each terminal.
+    #[must_use]
+    pub fn tables(&self, jobs: &[JobOf<'_>], roster: &Roster, first: &[(u32, RankId)]) -> Vec<Table> {
         let mut tables = Vec::new();
         if jobs.iter().all(|j| j.program.is_none()) {
             return tables;
         }
-        tables.push(self.ranks(jobs, place));
+        tables.push(self.ranks(jobs, roster, first));
         if !self.collectives.is_empty() {
             let rows = self.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
             tables.push(collectives(jobs, rows));
@@ -194,12 +227,16 @@ impl Tally {
         if self.rows.is_empty() {
             return tables;
         }
+        let place = |f: &Finished| {
+            let (job, rank) = first[f.terminal.index()];
+            (job, rank.plus(u32::from(f.slot)))
+        };
         let mut rows = self.rows.clone();
-        rows.sort_unstable_by_key(|f| (place[f.terminal.index()], f.number));
+        rows.sort_unstable_by_key(|f| (place(f), f.number));
         tables.push(operations(&rows, jobs, place));
         let step = |f: &Finished| Step {
-            job: place[f.terminal.index()].0,
-            rank: place[f.terminal.index()].1,
+            job: place(f).0,
+            rank: place(f).1,
             collective: f.collective,
             instance: f.instance,
             start: f.ready,
@@ -210,59 +247,93 @@ impl Tally {
         tables
     }
 
-    fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Table {
-        // A node of several rails has as many terminals, and any of them may have sent a message of its rank.
-        let mut rows = BTreeMap::<(u32, RankId), Sums>::new();
-        for (terminal, &(job, rank)) in (0u32..).zip(place) {
-            if jobs.get(job as usize).is_some_and(|j| j.program.is_some()) {
-                let row = rows.entry((job, rank)).or_default();
-                self.ranks.get(terminal).into_iter().for_each(|sums| row.add(sums));
+    fn ranks(&self, jobs: &[JobOf<'_>], roster: &Roster, first: &[(u32, RankId)]) -> Table {
+        // A node of several rails has as many terminals, and any of them may have sent a message of its ranks.
+        let mut transfers = BTreeMap::<(u32, RankId), Ps>::new();
+        for (terminal, time) in self.transfers.iter() {
+            if let Some(&place) = first.get(terminal as usize) {
+                *transfers.entry(place).or_default() += time;
             }
         }
-        let mut table = rank_table();
-        for ((job, rank), r) in rows {
-            let job = &jobs[job as usize];
+        let columns = RankColumns { transfer: !roster.shares(), within: roster.describes_nodes() };
+        let mut table = rank_table(columns);
+        for (index, job) in (0u32..).zip(jobs).filter(|(_, j)| j.program.is_some()) {
             let cpus = job.program.map_or(1, |p| u64::from(p.cpus().max(1)));
-            push_rank(&mut table, (job.name, rank), r.last.saturating_sub(job.start), cpus, &r);
+            for rank in RankId::first(roster.ranks(index)) {
+                let known = self.ranks.get(roster.number(index, rank).number());
+                let transfer = transfers.get(&(index, rank)).copied().unwrap_or(0);
+                let sums = Sums { transfer, ..known.copied().unwrap_or_default() };
+                let span = sums.last.saturating_sub(job.start);
+                push_rank(&mut table, (job.name, rank), (span, cpus, columns), &sums);
+            }
         }
         table
     }
 }
 
+/// What ranks sent within their nodes and elsewhere, from sums over ranks.
+#[must_use]
+pub fn nodes(all: &Sums) -> Nodes {
+    let (within, sent) = (all.within, all.sent);
+    debug_assert!(within.0 <= sent.0 && within.1 <= sent.1, "what stays within is a part of what is sent");
+    Nodes {
+        within: Sent { messages: within.0, bytes: within.1 },
+        leaving: Sent { messages: sent.0 - within.0, bytes: sent.1 - within.1 },
+    }
+}
+
+/// Columns of the table `ranks` that not every run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankColumns {
+    /// Times under way of the messages sent; a network knows them by terminal alone.
+    pub transfer: bool,
+    /// What stayed within the terminal.
+    pub within: bool,
+}
+
 /// An empty table `ranks`: one row per rank.
 #[must_use]
-pub fn rank_table() -> Table {
-    Table::new("ranks")
+pub fn rank_table(columns: RankColumns) -> Table {
+    let mut table = Table::new("ranks")
         .with("job", Column::text())
         .with("rank", Column::u32s())
         .with("makespan_ps", Column::u64s())
         .with("compute_ps", Column::u64s())
-        .with("overhead_ps", Column::u64s())
-        .with("transfer_ps", Column::u64s())
+        .with("overhead_ps", Column::u64s());
+    if columns.transfer {
+        table = table.with("transfer_ps", Column::u64s());
+    }
+    table = table
         .with("wait_ps", Column::u64s())
         .with("operations", Column::u64s())
         .with("messages_sent", Column::u64s())
         .with("bytes_sent", Column::u64s())
-        .with("messages_received", Column::u64s())
+        .with("messages_received", Column::u64s());
+    if columns.within {
+        table = table.with("messages_within", Column::u64s()).with("bytes_within", Column::u64s());
+    }
+    table
 }
 
-/// Adds a rank to [`rank_table`]: it waits when its processors neither compute nor handle messages.
-pub fn push_rank(table: &mut Table, (job, rank): (&str, RankId), span: Ps, cpus: u64, r: &Sums) {
+/// Adds a rank to [`rank_table`]: it waits when its processors, so many, neither compute nor handle messages.
+pub fn push_rank(
+    table: &mut Table,
+    (job, rank): (&str, RankId),
+    (span, cpus, columns): (Ps, u64, RankColumns),
+    r: &Sums,
+) {
     // Several processors of a rank may be busy at the same time.
     let wait = span.saturating_mul(cpus).saturating_sub(r.compute + r.overhead);
-    table.push(&[
-        Cell::Text(job),
-        Cell::U32(rank.number()),
-        Cell::U64(span),
-        Cell::U64(r.compute),
-        Cell::U64(r.overhead),
-        Cell::U64(r.transfer),
-        Cell::U64(wait),
-        Cell::U64(r.operations),
-        Cell::U64(r.sent.0),
-        Cell::U64(r.sent.1),
-        Cell::U64(r.received.0),
-    ]);
+    let mut row = vec![Cell::Text(job), Cell::U32(rank.number())];
+    row.extend([span, r.compute, r.overhead].map(Cell::U64));
+    if columns.transfer {
+        row.push(Cell::U64(r.transfer));
+    }
+    row.extend([wait, r.operations, r.sent.0, r.sent.1, r.received.0].map(Cell::U64));
+    if columns.within {
+        row.extend([r.within.0, r.within.1].map(Cell::U64));
+    }
+    table.push(&row);
 }
 
 /// The table `collectives`: one row per job and collective.
@@ -289,10 +360,10 @@ pub fn collectives(jobs: &[JobOf<'_>], rows: impl Iterator<Item = (u32, u16, Col
 }
 
 /// One row per operation, by job, rank and number. An operation starts when nothing keeps it from being taken up.
-fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Table {
+fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: impl Fn(&Finished) -> (u32, RankId)) -> Table {
     let mut table = timeline::operations();
     for f in rows {
-        let (job, rank) = place[f.terminal.index()];
+        let (job, rank) = place(f);
         let name = match f.kind {
             Kind::Send => "send",
             Kind::Recv => "recv",

@@ -63,6 +63,9 @@ pub struct Summary {
     /// One entry per job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
+    /// What ranks sent within their nodes and out of them; absent where each terminal has one rank and no `[node]` is described.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Nodes>,
     /// One entry per service class; absent without classes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service_classes: Vec<ServiceClass>,
@@ -113,6 +116,7 @@ impl Summary {
             throughput: None,
             confidence: None,
             jobs: Vec::new(),
+            nodes: None,
             service_classes: Vec::new(),
             links: None,
             buffers: None,
@@ -219,6 +223,24 @@ pub struct Counts {
     pub delivered: u64,
     /// Neither at the end of the run.
     pub in_flight: u64,
+}
+
+/// Messages of ranks by whether they leave their node, as far as their sends are over. Requests and grants of rendezvous do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nodes {
+    /// Between ranks of a node, through its memory; those of a rank to itself among them.
+    pub within: Sent,
+    /// Through the network.
+    pub leaving: Sent,
+}
+
+/// Messages that were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Number of them.
+    pub messages: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
 }
 
 /// Distribution of a latency in picoseconds.

@@ -1,7 +1,8 @@
 //! The summary for a person at a terminal: verdict first, then the numbers, aligned.
 
 use crate::summary::{
-    Congestion, Counted, Counts, CriticalPath, Latency, LatencyParts, Performance, State, Summary,
+    Congestion, Counted, Counts, CriticalPath, Latency, LatencyParts, Nodes, Performance, Sent, State,
+    Summary,
 };
 use base::{time::display, visible};
 use std::fmt::Write;
@@ -37,6 +38,7 @@ pub fn render(summary: &Summary, style: Style) -> String {
     latency(&mut out, summary, style);
     by_hops(&mut out, summary, style);
     jobs(&mut out, summary, style);
+    nodes(&mut out, summary);
     hybrid(&mut out, summary);
     resilience(&mut out, summary);
     congestion_control(&mut out, summary);
@@ -306,6 +308,12 @@ fn jobs(out: &mut String, summary: &Summary, style: Style) {
         let text = format!("{of}{}; over {} ranks", parts.join(", "), thousands(u64::from(ranks)));
         line(out, "critical path", &text);
     }
+}
+
+fn nodes(out: &mut String, summary: &Summary) {
+    let Some(Nodes { within, leaving }) = summary.nodes else { return };
+    let sent = |s: Sent| format!("{} messages ({})", thousands(s.messages), bytes(s.bytes as f64));
+    line(out, "nodes", &format!("{} within, {} leaving", sent(within), sent(leaving)));
 }
 
 fn performance(out: &mut String, p: &Performance) {

@@ -39,15 +39,13 @@ pub struct Sharing {
     pub ranks: u32,
     /// The key that says so.
     pub key: &'static str,
-    /// The model that declares it.
-    pub model: &'static str,
 }
 
 impl Sharing {
     /// The first key of the models' that says so.
     fn of(section: &Section, choices: &Choices) -> Option<Self> {
-        choices.sharing.iter().find_map(|&(model, key)| match section.get(key) {
-            Some(&Value::Int(ranks @ 2..)) => Some(Self { ranks: u32::try_from(ranks).ok()?, key, model }),
+        choices.sharing.iter().find_map(|&key| match section.get(key) {
+            Some(&Value::Int(ranks @ 2..)) => Some(Self { ranks: u32::try_from(ranks).ok()?, key }),
             _ => None,
         })
     }

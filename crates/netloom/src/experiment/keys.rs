@@ -211,7 +211,7 @@ pub const JOB: About = About {
             name: "ranks",
             kind: Kind::Int { min: 1, max: 1 << 26 },
             default: OPTIONAL,
-            doc: "Number of ranks, one per node; if left out what the program says, or all free nodes.",
+            doc: "Number of ranks, one per node or `ranks_per_terminal`; if left out what the program says, or all free nodes.",
         },
         Param {
             name: "message",
@@ -423,8 +423,8 @@ pub struct Choices {
     pub sections: Vec<SectionChoices>,
     /// Keys of a job, those of models among them.
     pub job: Vec<Param>,
-    /// Models whose ranks can share a terminal, and the key of a job that says so.
-    pub sharing: Vec<(&'static str, &'static str)>,
+    /// Keys of a job by which its ranks share a terminal, on models that know that.
+    pub sharing: Vec<&'static str>,
     /// Keys of the root.
     pub root: Vec<&'static str>,
 }
@@ -485,11 +485,7 @@ impl Choices {
             ),
             root: before.chain(own).chain(after).collect(),
             job: job(registry),
-            sharing: registry
-                .models
-                .iter()
-                .filter_map(|m| Some((m.about.name, m.job_keys.sharing?)))
-                .collect(),
+            sharing: registry.models.iter().filter_map(|m| m.job_keys.sharing).collect(),
             models: registry
                 .models
                 .iter()
@@ -554,11 +550,13 @@ fn from_list(title: &str, c: &ChoiceEntry, registry: &Registry) -> Choice<dyn Li
 fn job(registry: &Registry) -> Vec<Param> {
     let mut keys = JOB.params.to_vec();
     for own in registry.models.iter().map(|m| &m.job_keys) {
-        let at = keys.iter().position(|k| k.name == own.after).map_or(keys.len(), |at| at + 1);
         // A key that several models read stands once.
-        let new: Vec<Param> =
-            own.params.iter().filter(|p| keys.iter().all(|k| k.name != p.name)).copied().collect();
-        keys.splice(at..at, new);
+        let new = own.params.iter().filter(|p| keys.iter().all(|k| k.name != p.name)).copied();
+        let (sharing, rest): (Vec<Param>, Vec<Param>) = new.partition(|p| own.sharing == Some(p.name));
+        for (after, new) in [(own.after, rest), ("compute", sharing)] {
+            let at = keys.iter().position(|k| k.name == after).map_or(keys.len(), |at| at + 1);
+            keys.splice(at..at, new);
+        }
     }
     keys
 }

@@ -97,12 +97,12 @@ pub const SECTION: SectionEntry = SectionEntry {
 };
 
 /// Key of a job.
-pub const JOB: &[Param] = &[Param {
+pub const SERVICE: Param = Param {
     name: "service",
     kind: Kind::Text,
     default: Some(""),
     doc: "Packet model: its class among `classes` of [service]; the last one if left out.",
-}];
+};
 
 impl Services {
     /// Reads checked values of `[service]`, of links with so many virtual channels. No job has a class yet.

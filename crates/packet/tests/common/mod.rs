@@ -327,6 +327,7 @@ impl Sketch {
             resilience: None,
             control: None,
             energy: None,
+            node: None,
             services: None,
             hybrid: None,
             measure: Measure {

@@ -137,6 +137,7 @@ pub fn run(
                 measure: Measure { messages: true, ..Measure::default() },
                 check: false,
                 energy: None,
+                node: None,
             };
             let finished = simulate(&setup, &mut |_| true).map_err(|e| ours(&e.to_string()))?;
             let job = finished.summary.jobs.first().ok_or_else(|| ours("a replay has no job"))?;

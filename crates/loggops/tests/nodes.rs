@@ -1,0 +1,167 @@
+//! Nodes of several ranks on the delay model: closed forms of cores and memory, undo, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod programs;
+
+use base::{index::TerminalId, rate::Bandwidth, time::NEVER};
+use engine::undo_check;
+use loggops::{
+    DelayConfig, DelayFinished, DelaySetup,
+    domain::DelayDomain,
+    observe::{Measure, Observer},
+    run::{context, plain, simulate},
+};
+use programs::random;
+use proptest::prelude::*;
+use ranks::{
+    node::{Kernel, Memory, Node},
+    roster::GlobalRank,
+};
+use results::summary::{Sent, State};
+use std::sync::Arc;
+use workload::program::{
+    After, Op,
+    list::{List, Rank, calc, recv, send},
+};
+
+const US: u64 = 1_000_000;
+
+/// L, o, g, G of LogGOPSim's first parameter set, in picoseconds.
+const L: u64 = 2_500_000;
+const O: u64 = 1_500_000;
+
+/// Memory of 4 GB/s: a byte takes 250 ps.
+fn node(cores: Option<u32>) -> Node {
+    let memory = Memory { latency: 80_000, bandwidth: Bandwidth::new(4_000_000_000, 1), channels: 1 };
+    Node { cores, kernel: Kernel::RunToCompletion, memory }
+}
+
+/// A rank that does these one after another.
+fn chain(ops: &[Op]) -> Rank {
+    let mut rank = Rank::default();
+    for &op in ops {
+        rank.push(Op { after: After::Finish, ..op });
+    }
+    rank
+}
+
+/// These ranks, so many on a terminal.
+fn setup(ranks: Vec<Rank>, each: u32, config: DelayConfig, node: Node) -> DelaySetup {
+    let count = ranks.len() as u32;
+    let mut setup = plain(Arc::new(List::new(ranks)), config);
+    setup.jobs[0].placement = (0..count).map(|r| TerminalId::new(r / each)).collect();
+    setup.check = true;
+    setup.node = Some(node);
+    setup
+}
+
+fn run(setup: &DelaySetup) -> DelayFinished {
+    let done = simulate(setup, &mut |_| true).unwrap();
+    assert_eq!(done.summary.verdict.state, State::Ok, "{:?}", done.summary.verdict);
+    done
+}
+
+fn makespan(setup: &DelaySetup) -> u64 {
+    run(setup).summary.jobs[0].makespan_ps.unwrap()
+}
+
+#[test]
+fn tasks_on_one_core_are_serialised() {
+    let times = [3 * US, 5 * US, 11 * US, 2 * US];
+    let ranks = || times.map(|t| chain(&[calc(t)])).to_vec();
+    for config in [DelayConfig::loggops(), DelayConfig::pure(US, 0, 0)] {
+        for (cores, expected) in [(None, 11), (Some(1), 21), (Some(2), 14), (Some(4), 11), (Some(9), 11)] {
+            assert_eq!(makespan(&setup(ranks(), 4, config.clone(), node(cores))), expected * US, "{cores:?}");
+        }
+        let mut two = setup(ranks(), 2, config, node(Some(1)));
+        assert_eq!(makespan(&two), 13 * US);
+        two.jobs[0].compute_ppb = 0;
+        assert_eq!(makespan(&two), 0);
+    }
+}
+
+#[test]
+fn messages_within_a_node_go_through_memory() {
+    let copy = |bytes: u64| 80_000 + 250 * bytes;
+    let pair = |bytes| vec![chain(&[send(1, bytes, 7)]), chain(&[recv(0, bytes, 7)])];
+    for (bytes, cores) in [(0, None), (1, Some(1)), (4096, Some(1)), (4096, Some(2))] {
+        let within = setup(pair(bytes), 2, DelayConfig::loggops(), node(cores));
+        assert_eq!(makespan(&within), O + copy(bytes) + O, "{bytes} bytes");
+        let nodes = run(&within).summary.nodes.unwrap();
+        assert_eq!((nodes.within, nodes.leaving), (Sent { messages: 1, bytes }, Sent::default()));
+        // Apart they are as without nodes.
+        let mut apart = setup(pair(bytes), 1, DelayConfig::loggops(), node(cores));
+        assert_eq!(makespan(&apart), O + L + O + bytes.saturating_sub(1) * 6000, "{bytes} bytes apart");
+        assert_eq!(run(&apart).summary.nodes.unwrap().leaving.messages, 1);
+        let with = makespan(&apart);
+        apart.node = None;
+        assert_eq!(makespan(&apart), with);
+    }
+    // Three copies of 1 us each take turns in memory, and no interface holds them up.
+    let mut ranks = vec![chain(&[send(3, 4000, 0)]); 3];
+    ranks.push(chain(&[recv(0, 4000, 0), recv(1, 4000, 0), recv(2, 4000, 0)]));
+    for (channels, expected) in [(1, 3 * US), (2, 2 * US), (3, US)] {
+        let mut node = node(None);
+        node.memory.channels = channels;
+        let pure = setup(ranks.clone(), 4, DelayConfig::pure(L, 0, 0), node);
+        assert_eq!(makespan(&pure), expected + 80_000, "{channels} channels");
+    }
+}
+
+/// A ring over all ranks, two on a node: every second message of the longest chain stays within a node.
+#[test]
+fn without_computing_time_the_messages_remain() {
+    let (n, steps) = (8, 10);
+    let rank = |r: u32| {
+        let step = [calc(7 * US), send((r + 1) % n, 64, 0), recv((r + n - 1) % n, 64, 0)];
+        chain(&step.repeat(steps as usize))
+    };
+    let mut ring = setup((0..n).map(rank).collect(), 2, DelayConfig::pure(US, 0, 0), node(Some(1)));
+    assert!(makespan(&ring) > steps * 14 * US, "two ranks of 7 us a step share each core");
+    ring.jobs[0].compute_ppb = 0;
+    assert_eq!(makespan(&ring), steps / 2 * (US + 80_000 + 250 * 64));
+}
+
+#[test]
+fn what_cannot_be_carried_is_refused() {
+    let refused = |setup: &DelaySetup| simulate(setup, &mut |_| true).err().unwrap().to_string();
+    let ranks = || vec![chain(&[calc(US)]); 3];
+    let sliced = Node { kernel: Kernel::TimeSlices(US), ..node(Some(1)) };
+    let text = refused(&setup(ranks(), 3, DelayConfig::loggops(), sliced));
+    assert!(text.contains("no time slices"), "{text}");
+    let several = vec![chain(&[calc(US), Op { cpu: 1, ..calc(US) }]); 2];
+    let text = refused(&setup(several, 2, DelayConfig::loggops(), node(Some(2))));
+    assert!(text.contains("a program has several"), "{text}");
+    let mut apart = setup(ranks(), 1, DelayConfig::loggops(), node(Some(1)));
+    apart.jobs[0].placement = [0, 1, 0].map(TerminalId::new).to_vec();
+    let text = refused(&apart);
+    assert!(text.contains("terminal 0 has ranks that do not follow each other"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Every event can be undone, alone and many at a time.
+    #[test]
+    fn every_event_can_be_undone(seed in any::<u64>(), kind in 0..4u32, pure in any::<bool>(), cores in 1..4u32) {
+        let config = if pure { DelayConfig::pure(700_000, 0, 50) } else { DelayConfig::loggops() };
+        // Programs of the last two kinds use several processors a rank.
+        let setup = setup(random(seed, kind), 3, config, node((kind < 2).then_some(cores)));
+        let expected = simulate(&setup, &mut |_| true).unwrap().summary;
+        let cx = Arc::new(context(&setup).unwrap());
+        let fresh = || {
+            let ranks = GlobalRank::new(0)..GlobalRank::new(cx.places.len() as u32);
+            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), ranks, Measure::default(), true))
+        };
+        let (domain, mut observer) = fresh();
+        let (_, events) = undo_check::run_with_undo(domain, &mut observer, 5, NEVER);
+        prop_assert!(events > 0);
+        let (domain, mut rolled) = fresh();
+        undo_check::run_with_rollbacks(domain, &mut rolled, (5, NEVER), (12, seed));
+        prop_assert_eq!(observer.fingerprint, rolled.fingerprint);
+        prop_assert_eq!(&observer.ranks, &rolled.ranks);
+        prop_assert_eq!(expected.messages.unwrap().delivered, observer.ranks.iter().map(|r| r.received).sum::<u64>());
+    }
+}
