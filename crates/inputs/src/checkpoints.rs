@@ -111,7 +111,7 @@ pub fn made() -> Vec<Vec<u8>> {
 }
 
 /// Gives a checkpoint the hash, and the lengths of its parts, of what it holds.
-pub fn seal(bytes: &mut Vec<u8>) {
+pub fn seal(bytes: &mut [u8]) {
     let Some(body) = bytes.len().checked_sub(HASH) else { return };
     let hash = blake3::hash(&bytes[..body]);
     bytes[body..].copy_from_slice(hash.as_bytes());

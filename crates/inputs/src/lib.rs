@@ -33,7 +33,7 @@ pub struct Reader {
     /// Inputs that only a program can make, since they belong to its build: beside those of the corpus.
     pub made: fn() -> Vec<Vec<u8>>,
     /// What is done to bytes so that a changed file is looked at behind its check sums; most have none.
-    pub seal: fn(&mut Vec<u8>),
+    pub seal: fn(&mut [u8]),
 }
 
 /// A reader whose corpus is all it begins with.

@@ -12,7 +12,10 @@ use fabric::{
     routing::{Routing, entry::RoutingEntry},
     topology::{entry::Topology, graph, platform},
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Largest number in a file of a network that is built: counts make large networks from few bytes, as they should.
 const MOST: u64 = 1_000;
@@ -27,7 +30,7 @@ fn topology(name: &str) -> &'static Topology {
     TOPOLOGIES.iter().find(|t| t.about.name == name).expect("it is registered")
 }
 
-fn values(file: &PathBuf) -> Values {
+fn values(file: &Path) -> Values {
     Values::default().with("file", Value::Text(file.display().to_string()))
 }
 
@@ -95,7 +98,7 @@ fn entry(name: &str) -> &'static RoutingEntry {
     ROUTINGS.iter().find(|r| r.about.name == name).expect("it is registered")
 }
 
-fn bound(name: &str, file: &PathBuf) -> Result<Box<dyn Routing>, String> {
+fn bound(name: &str, file: &Path) -> Result<Box<dyn Routing>, String> {
     let mut values = values(file);
     for param in entry(name).about.params {
         if let Some(value) = param.default_value() {
@@ -109,7 +112,7 @@ fn bound(name: &str, file: &PathBuf) -> Result<Box<dyn Routing>, String> {
 type Write = fn(&Fabric, &dyn Routing) -> Result<routes::Written, routes::Unwritten>;
 
 /// Paths of a file, written and read again, are written as the same text.
-fn routed(name: &str, file: &PathBuf, write: Write) -> Result<(), String> {
+fn routed(name: &str, file: &Path, write: Write) -> Result<(), String> {
     let routing = bound(name, file)?;
     let Ok(written) = write(&ring(), &*routing) else { return Ok(()) };
     let again = file.with_file_name("again");

@@ -94,7 +94,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 /// Gives blocks and trailer the check sums of what they hold, as far as they can be found.
-pub fn seal(bytes: &mut Vec<u8>) {
+pub fn seal(bytes: &mut [u8]) {
     let number = |bytes: &[u8], at: usize, n: usize| {
         bytes.get(at..at + n).map(|b| b.iter().rev().fold(0u64, |w, &b| w << 8 | u64::from(b)))
     };

@@ -39,9 +39,13 @@ use model::{
 };
 use ranks::roster::Roster;
 use std::sync::Arc;
+use workload::work::Work;
 
 /// Most windows of a series.
 const MAX_WINDOWS: u64 = 1_000_000;
+
+/// Most packets of a message: each has a number in 32 bits, of which transport uses two.
+const MAX_PACKETS: u64 = 1 << 30;
 
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
@@ -274,6 +278,15 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
     let usable = left.usable_nodes();
     for job in &setup.jobs {
+        let largest = match &job.work {
+            Work::Traffic(traffic) => traffic.largest().or(job.message),
+            Work::Program(program) => program.largest_message(),
+        };
+        let most = MAX_PACKETS * u64::from(setup.packet.packet);
+        if let Some(bytes) = largest.filter(|&bytes| bytes > most) {
+            let why = "a message has 2^30 packets at most";
+            return Err(Failure::Setup(format!("job {} sends {bytes} B at once: {why}, {most} B", job.name)));
+        }
         if let Some(node) = job.placement.iter().find(|n| usable.binary_search(n).is_err()) {
             return Err(Failure::Setup(format!(
                 "failures cut terminal {node} off, which job {} uses",

@@ -154,6 +154,20 @@ fn series_are_bounded() {
     assert!(matches!(packet::validate(&setup), Err(model::Failure::Setup(why)) if why.contains("windows")));
 }
 
+/// Packets of a message are counted in 32 bits: one more was a message of none.
+#[test]
+fn a_message_of_too_many_packets_is_refused() {
+    let setup = |bytes: u64| {
+        let mut setup = crate::hybrid::dragonfly(0.5, 256);
+        setup.jobs[0].message = Some(bytes);
+        setup
+    };
+    let most = (1 << 30) * u64::from(setup(256).packet.packet);
+    assert!(packet::validate(&setup(most)).is_ok());
+    let refused = packet::validate(&setup(most + 1));
+    assert!(matches!(refused, Err(model::Failure::Setup(why)) if why.contains("2^30 packets")));
+}
+
 fn variety() -> Vec<(&'static str, Setup)> {
     let mut all = Vec::new();
     for (name, algorithm, arrival, load) in [

@@ -1,6 +1,7 @@
 //! Subnets written as the files that [`crate::import`] reads: DOT with routes, `.net`, ibnetdiscover's form, table dumps, lanes.
 
 use crate::subnet::{Edge, Exit, Kind, NONE, Node, Subnet, Tables, UNKNOWN};
+use base::visible;
 use std::{
     collections::BTreeSet,
     io::{self, Write},
@@ -167,6 +168,11 @@ pub fn net(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The name of a node between quotation marks on a line that goes on: it ends neither.
+fn quoted(node: &Node) -> String {
+    visible::name(&node.name).replace('"', "'")
+}
+
 fn guid_name(node: &Node) -> String {
     format!("{}-{:016x}", if node.kind == Kind::Host { 'H' } else { 'S' }, node.guid)
 }
@@ -188,12 +194,12 @@ pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
                 node.guid,
                 node.ports,
                 guid_name(node),
-                node.name
+                quoted(node)
             )?;
         } else {
             let guid = node.guid;
             writeln!(out, "switchguid=0x{guid:x}({guid:x})")?;
-            let (name, own, lid) = (guid_name(node), &node.name, node.lid);
+            let (name, own, lid) = (guid_name(node), quoted(node), node.lid);
             writeln!(
                 out,
                 "Switch\t{} \"{name}\"\t\t# \"{own}\" base port 0 lid {lid} lmc {}",
@@ -211,7 +217,7 @@ pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
                 edge.port,
                 guid_name(to),
                 edge.to_port.max(1),
-                to.name,
+                quoted(to),
                 to.lid,
                 edge.speed
             )?;
@@ -238,7 +244,9 @@ pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Resul
         writeln!(
             out,
             "Unicast lids [0-{most}] of switch Lid {} guid 0x{:016x} ('{}'):",
-            here.lid, here.guid, here.name
+            here.lid,
+            here.guid,
+            quoted(here)
         )?;
         let mut count = 0;
         for &(lid, n) in &lids {
@@ -261,7 +269,8 @@ pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Resul
             let _ = writeln!(
                 line,
                 "0x{lid:04x} {port:03} # {kind} portguid 0x{:016x}: '{}'",
-                node.port_guid, node.name
+                node.port_guid,
+                quoted(node)
             );
             out.write_all(line.as_bytes())?;
             count += 1;
@@ -301,7 +310,7 @@ pub fn sl2vl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
     let Some(lanes) = &subnet.lanes else { return Ok(()) };
     for (s, &switch) in subnet.switches.iter().enumerate().filter(|(s, _)| !lanes.map[*s].is_empty()) {
         let node = &subnet.nodes[switch as usize];
-        writeln!(out, "Switch 0x{:016x}, base LID {}, \"{}\"", node.guid, node.lid, node.name)?;
+        writeln!(out, "Switch 0x{:016x}, base LID {}, \"{}\"", node.guid, node.lid, quoted(node))?;
         writeln!(out, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15")?;
         writeln!(out, "#--------------------------------------------------------")?;
         let ports = node.ports + 1;

@@ -322,6 +322,27 @@ fn what_is_written_is_read_again() {
     assert!(report.sound() && report.lanes == 2 && report.unknown == 0, "{report:?}");
 }
 
+/// Names that break lines or end quotations break no file that is written.
+#[test]
+fn names_that_act_are_written_harmless() {
+    let mut subnet =
+        one("a.net", "Switch 4 \"S0\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\nHca 1 \"H1\"\n\nHca 1 \"H2\"\n")
+            .unwrap();
+    for (node, name) in subnet.nodes.iter_mut().zip(["S\r[9]\t\"x\"[1]", "H\u{2028}1", "H\"2\" lid 7"]) {
+        name.clone_into(&mut node.name);
+    }
+    let subnet = subnet.identified().unwrap();
+    let (mut net, mut discover) = (Vec::new(), Vec::new());
+    write::net(&subnet, &mut net).unwrap();
+    write::ibnetdiscover(&subnet, &mut discover).unwrap();
+    for out in [net, discover] {
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains(['\r', '\u{2028}']), "{text}");
+        let again = one("again.net", &text).unwrap();
+        assert_eq!((again.nodes.len(), again.hosts.len(), again.edges.len()), (3, 2, 4), "{text}");
+    }
+}
+
 /// Adapters with two cables are two hosts, and one record when written.
 #[test]
 fn adapters_with_two_cables_are_two_hosts() {

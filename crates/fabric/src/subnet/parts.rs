@@ -1,6 +1,7 @@
 //! What a subnet consists of: nodes, edges, tables, lanes, and what can be asked of the graph.
 
 use super::role::Role;
+use base::visible;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// No edge, node or host.
@@ -217,7 +218,8 @@ impl Subnet {
         let own = self.nodes.iter().all(|n| {
             n.name.starts_with('H') == (n.kind == Kind::Host)
                 && !n.name.is_empty()
-                && !n.name.contains(['"', '\\', ',', '*', ' ', '\t', '\n'])
+                && !n.name.contains(['"', '\\', ',', '*'])
+                && !n.name.contains(|c: char| c.is_whitespace() || visible::acts(c))
         });
         let mut sorted: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
         sorted.sort_unstable();
