@@ -235,3 +235,52 @@ fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Messa
         Due::Message(message) => agenda.deliver(&Envelope { to: 0, lane: step.lane, key: step.key, message }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Effects;
+    use std::{ops::Range, panic::catch_unwind};
+
+    /// Has an event each picosecond, and counts some of them behind the tables' back.
+    #[derive(Clone, PartialEq)]
+    struct Forgetful {
+        forgets: Range<Ps>,
+        count: u32,
+    }
+
+    impl Domain for Forgetful {
+        type Message = ();
+        type Record = ();
+        fn start(&mut self, effects: &mut impl Effects<Self>) {
+            effects.wake(1, Class::Ordinary, 0, 0);
+        }
+        fn wake(&mut self, _: u32, effects: &mut impl Effects<Self>) {
+            let now = effects.now();
+            self.count += u32::from(self.forgets.contains(&now));
+            effects.wake(now + 1, Class::Ordinary, 0, 0);
+        }
+        fn receive(&mut self, (): &(), _: &mut impl Effects<Self>) {}
+        fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn crate::state::Journal)) {}
+        fn lookahead(&self, _: u32) -> Option<Ps> {
+            None
+        }
+    }
+
+    /// A handler that cannot be undone is caught: among the first events, and late, where not each is compared.
+    #[test]
+    fn a_handler_that_cannot_be_undone_is_caught() {
+        let undone = |domain| run_with_undo(domain, &mut Vec::new(), 0, 3_000).1;
+        let rolled = |domain| run_with_rollbacks(domain, &mut Vec::new(), (0, 3_000), (40, 5)).1;
+        for (check, length) in [(undone as fn(Forgetful) -> u64, 1), (rolled, 100)] {
+            let caught = |from: Ps| {
+                let domain = Forgetful { forgets: from..from + length, count: 0 };
+                catch_unwind(|| check(domain)).is_err()
+            };
+            assert!(!caught(5_000), "nothing is forgotten so late");
+            for from in [1, 500, 1_003, 2_001] {
+                assert!(caught(from), "forgotten from event {from}");
+            }
+        }
+    }
+}

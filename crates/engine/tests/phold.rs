@@ -367,30 +367,6 @@ fn rollbacks_leave_no_trace() {
     }
 }
 
-/// A handler that changes state behind the tables' back is caught.
-#[test]
-#[should_panic(expected = "not undone")]
-fn a_handler_that_cannot_be_undone_is_caught() {
-    #[derive(Clone, PartialEq)]
-    struct Forgetful(u32);
-    impl Domain for Forgetful {
-        type Message = ();
-        type Record = ();
-        fn start(&mut self, effects: &mut impl Effects<Self>) {
-            effects.wake(1, Class::Ordinary, 0, 0);
-        }
-        fn wake(&mut self, _: u32, _: &mut impl Effects<Self>) {
-            self.0 += 1;
-        }
-        fn receive(&mut self, (): &(), _: &mut impl Effects<Self>) {}
-        fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
-        fn lookahead(&self, _: u32) -> Option<Ps> {
-            None
-        }
-    }
-    let _ = run_with_undo(Forgetful(0), &mut Vec::new(), 0, 10);
-}
-
 /// Suspends at 5,000 for 3,000 ps; remembers what it saw.
 struct Pause(Vec<(Ps, Network)>, u64);
 

@@ -1,6 +1,6 @@
 //! Checkpoints: refused if they are damaged; with the right hash and another content refused, or gone on with to an end.
 
-use crate::text;
+use crate::{experiments::SMALL, text};
 use netloom::{
     Input, Registry, RunOptions, Silent, Watcher,
     checkpoint::{self, Header},
@@ -18,48 +18,16 @@ const BUILD: &str = "inputs";
 /// Bytes of the hash at the end.
 const HASH: usize = 32;
 
+/// What they run, on the machine of [`SMALL`].
 const EXPERIMENTS: [&str; 2] = [
-    r#"
-[experiment]
-duration = "4 us"
-[fabric]
-topology = "single-switch"
-terminals = 4
-link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-[routing]
-algorithm = "shortest-path"
-[[job]]
-workload = "uniform"
-message = "512 B"
-load = 0.3
-[model]
-kind = "packet"
-packet = "512 B"
-chunk = "64 B"
-"#,
-    r#"
-[experiment]
-until = "workload-done"
-limit = "1 ms"
-[fabric]
-topology = "single-switch"
-terminals = 4
-link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-[routing]
-algorithm = "shortest-path"
-[[job]]
-workload = "ring"
-ranks = 4
-[model]
-kind = "packet"
-packet = "512 B"
-chunk = "64 B"
-"#,
+    "[experiment]\nduration = \"4 us\"\n[[job]]\nworkload = \"uniform\"\nmessage = \"512 B\"\nload = 0.3\n",
+    "[experiment]\nuntil = \"workload-done\"\nlimit = \"1 ms\"\n[[job]]\nworkload = \"ring\"\nranks = 4\n",
 ];
+const MODEL: &str = "[model]\nkind = \"packet\"\npacket = \"512 B\"\nchunk = \"64 B\"\n";
 
 fn prepared(number: usize) -> Prepared {
     let input = Input { file: "experiment".into(), set: Vec::new() };
-    let text = EXPERIMENTS[number % EXPERIMENTS.len()].to_owned();
+    let text = format!("{SMALL}{MODEL}{}", EXPERIMENTS[number % EXPERIMENTS.len()]);
     prepare_text(
         &Registry::standard(),
         &input,

@@ -37,7 +37,7 @@ pub fn experiment(files: &[PathBuf]) -> Result<(), String> {
 }
 
 /// Four terminals at a switch, for a microsecond.
-const SMALL: &str = r#"
+pub const SMALL: &str = r#"
 [fabric]
 topology = "single-switch"
 terminals = 4

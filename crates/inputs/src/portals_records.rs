@@ -1,10 +1,10 @@
 //! Records of Portals programs, replayed on a machine of two terminals.
 
-use base::{hash::mix64, index::RankId};
+use base::index::RankId;
 use netloom::{Input, Registry, RunOptions, Silent, prepare::machine_of_text};
 use portals::{
     core::call::Call,
-    record::{MAGIC, Record, Recorder, Step},
+    record::{MAGIC, Record, Recorder, Step, sum},
     replay,
 };
 use std::{
@@ -85,12 +85,6 @@ pub fn made() -> Vec<Vec<u8>> {
     }
     recorder.finish(20_000, (0, 0), vec![(9, 1)]).expect("memory takes it");
     vec![std::mem::take(&mut to.0.lock().expect("nobody fails with it"))]
-}
-
-/// Check sum of bytes, as a record has them.
-fn sum(bytes: &[u8]) -> u64 {
-    let word = |c: &[u8]| c.iter().rev().fold(0u64, |w, &b| w << 8 | u64::from(b));
-    bytes.chunks(8).fold(bytes.len() as u64, |s, c| mix64(s ^ word(c)))
 }
 
 /// Gives blocks and trailer the check sums of what they hold, as far as they can be found.

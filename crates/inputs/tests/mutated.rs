@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use allocation_counter::measure;
-use inputs::{READERS, Reader, Scratch, mutate::Mutator};
+use inputs::{READERS, Read, Reader, Scratch, mutate::Mutator};
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     fs,
@@ -56,7 +56,7 @@ fn bounded(reader: &Reader, scratch: &mut Scratch, bytes: &[u8], which: &str) ->
 }
 
 /// Runs a reader over its corpus, then over changes of it.
-fn read(reader: &'static Reader, said: &dyn Fn(String)) {
+fn read(reader: &Reader, said: &dyn Fn(String)) {
     let (corpus, mut scratch) = (corpus(reader), Scratch::new());
     assert!(!corpus.is_empty(), "{} has no corpus", reader.name);
     let (mut taken, sealed) = (0, !(reader.made)().is_empty());
@@ -122,6 +122,37 @@ readers!(
     iblinkinfo db_csv subnet_lst forwarding lanes graph platform_xml platform_json routing_table source_routes pairs pairs_csv htsim matrix placement
     predictor fits scenarios mapping pair_list portals_record checkpoint run sweep
 );
+
+/// Readers that break a promise are found.
+#[test]
+fn planted_faults_are_found() {
+    let planted: [(&str, Read); 4] = [
+        ("none", |_| Ok(())),
+        ("a panic", |files| {
+            assert!(!fs::read(&files[0]).unwrap().contains(&0), "planted");
+            Ok(())
+        }),
+        ("an error that names no file", |files| {
+            if fs::read(&files[0]).unwrap().contains(&0) { Err("planted".to_owned()) } else { Ok(()) }
+        }),
+        ("memory", |_| {
+            drop(vec![1u8; 32 << 20]);
+            Ok(())
+        }),
+    ];
+    for (fault, read_it) in planted {
+        let reader = Reader {
+            name: "graph",
+            read: read_it,
+            per_byte: 400,
+            base: 8 << 20,
+            made: Vec::new,
+            seal: |_| (),
+        };
+        let found = std::panic::catch_unwind(|| read(&reader, &|_| ())).is_err();
+        assert_eq!(found, fault != "none", "{fault}");
+    }
+}
 
 /// Each reader has its test here and its target in `fuzz/`.
 #[test]

@@ -353,6 +353,14 @@ impl Network {
         if self.message_time > 0 { floor.min(self.message_time) } else { floor }
     }
 
+    /// Packets of a message of so many bytes. What is known to have too many was refused; another one that has them never ends, rather than too soon.
+    #[inline]
+    #[must_use]
+    pub fn packets_of(&self, bytes: u64) -> u32 {
+        let packets = bytes.div_ceil(u64::from(self.config.packet)).max(1);
+        u32::try_from(packets).unwrap_or(u32::MAX)
+    }
+
     /// Most payload of a packet.
     #[must_use]
     pub fn payload(&self) -> u32 {

@@ -153,9 +153,7 @@ impl OnDemand {
     /// Sends a message of a class at `now`, which nothing that was done follows. Source and destination differ.
     pub fn send(&mut self, now: Ps, ends: Ends, class: u8, bytes: u64, tag: u32) {
         let Ends { source, destination } = ends;
-        let packets = bytes.div_ceil(u64::from(self.net.config.packet));
-        // What is known beforehand was refused; a program's message that has more never ends, rather than too soon.
-        let packets = u32::try_from(packets.max(1)).unwrap_or(u32::MAX);
+        let packets = self.net.packets_of(bytes);
         let message = Message { tag, destination, left: bytes, packets: (packets, packets) };
         let message = if let Some(place) = self.free.pop() {
             self.messages[place as usize] = message;

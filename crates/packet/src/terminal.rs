@@ -197,9 +197,7 @@ impl<R: Router> State<R> {
             }
             (row.upcoming, row.upcoming_destination, row.upcoming_bytes)
         };
-        let packets = bytes.div_ceil(u64::from(cx.net.config.packet));
-        // What is known beforehand was refused; a program's message that has more never ends, rather than too soon.
-        let packets = u32::try_from(packets.max(1)).unwrap_or(u32::MAX);
+        let packets = cx.net.packets_of(bytes);
         let row = self.terminals.edit(i);
         let number = row.messages | reply;
         row.cutting = Cutting { created, left: bytes, destination, number, packets, active: true };

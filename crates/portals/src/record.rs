@@ -116,8 +116,9 @@ pub struct Trailer {
     pub messages: (u64, u64),
 }
 
-/// Check sum of bytes.
-fn sum(bytes: &[u8]) -> u64 {
+/// Check sum of bytes, as blocks and the trailer have it: it tells damage, not intent.
+#[must_use]
+pub fn sum(bytes: &[u8]) -> u64 {
     let word = |c: &[u8]| c.iter().rev().fold(0u64, |w, &b| w << 8 | u64::from(b));
     bytes.chunks(8).fold(bytes.len() as u64, |s, c| mix64(s ^ word(c)))
 }

@@ -28,7 +28,6 @@ fn all_parts_of_the_format_are_read() {
     }
 }
 
-/// A scenario of our own: three flows on a half-duplex link, worked out by hand.
 /// Rules are looked up when the file is read, not when the first experiments have run.
 #[test]
 fn unknown_rules_are_refused_at_once() {
@@ -36,6 +35,7 @@ fn unknown_rules_are_refused_at_once() {
     assert!(read(text).is_err_and(|e| e.starts_with("scenario `s`: there are no rules `maxm`")));
 }
 
+/// A scenario of our own: three flows on a half-duplex link, worked out by hand.
 #[test]
 fn a_small_scenario_has_the_times_worked_out_by_hand() {
     let text = r#"{"scenarios": {"s": {"links": [["a", 1e9, 1e-6, "SHARED"]],
