@@ -15,6 +15,7 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
+use ranks::programs;
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, Summary, Verdict},
     table::Table,
@@ -49,7 +50,8 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.throughput =
         rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
     summary.verdict = judge(setup, cx, &ended, (simulated, summary.throughput));
-    summary.jobs = jobs(setup, o, done, ended.dry);
+    let over = programs::stuck(&cx.roster, ended.host.standing()).is_done();
+    summary.jobs = jobs(setup, o, (done, ended.dry, over));
     summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
     let mut tables = tables::all(setup, cx, &ended, &uses);
@@ -103,7 +105,8 @@ fn uses(cx: &Context, domain: &mut FlowDomain, simulated: Ps) -> Vec<LinkUse> {
         .collect()
 }
 
-fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
+/// Programs have a makespan once they are `over`, whatever traffic still does.
+fn jobs(setup: &FlowSetup, o: &Observer, (closed, dry, over): (bool, bool, bool)) -> Vec<Job> {
     let each = setup.jobs.iter().zip(&o.jobs);
     each.map(|(job, sums)| {
         let program = job.work.program().is_some();
@@ -113,7 +116,7 @@ fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
             name: job.name.clone(),
             ranks: job.placement.len() as u32,
             messages: Some(Counts { injected, delivered, in_flight: injected - delivered }),
-            makespan_ps: ((closed || program) && dry).then_some(makespan),
+            makespan_ps: ((closed || program) && dry || program && over).then_some(makespan),
             compute_fraction: (program && makespan > 0)
                 .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
             critical_path: None,
