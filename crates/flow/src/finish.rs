@@ -58,7 +58,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     if let Some(asked) = &setup.energy {
         let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
         let delivered = (delivered, o.bytes.0);
-        let uses = energy_uses(cx, &uses);
+        let uses = energy_uses(cx, &uses, if asked.start_asleep { simulated } else { 0 });
         let block = asked.block(&Consumed { time: simulated, parts, uses: &uses, delivered });
         tables.push(energy::table(&block));
         summary.energy = Some(block);
@@ -66,15 +66,15 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     (summary, tables)
 }
 
-/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together.
-fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
+/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together. Links that carry
+/// nothing sleep for so long.
+fn energy_uses(cx: &Context, uses: &[LinkUse], asleep: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
     let mut classes: Vec<Use> = cx.fabric.classes().iter().map(named).collect();
     let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
     for link in uses {
         let used = &mut classes[link.class.map_or(0, usize::from)];
-        used.links += 1;
-        used.bits += link.bytes * 8.0 * share;
+        used.add(link.bytes * 8.0 * share, if link.bytes == 0.0 { asleep } else { 0 });
     }
     classes
 }
