@@ -29,7 +29,7 @@ fn written(name: &str, text: &str) -> PathBuf {
     file
 }
 
-fn told(name: &str, text: &str, set: &[&str], threads: u32) -> Result<Interference, netloom::Error> {
+fn ran(name: &str, text: &str, set: &[&str], threads: u32) -> Result<Interference, netloom::Error> {
     let set = set.iter().map(|s| (*s).to_owned()).collect();
     let input = Input { file: written(name, text), set };
     interference(&Registry::standard(), &input, &Asked { threads, options: RunOptions::default() }, &Silent)
@@ -50,7 +50,7 @@ fn partitions_without_a_common_link_do_not_slow_each_other_down() {
     let hybrid =
         "kind = \"hybrid\"\npacket = \"1 KiB\"\nchunk = \"256 B\"\nvcs = 2\n[hybrid]\npredictor = \"mean\"\n";
     for (name, model) in [("packet", PACKET), ("flow", "kind = \"flow\"\n"), ("hybrid", hybrid)] {
-        let found = told(&format!("apart-{name}.toml"), &random(model), &[], 2).unwrap();
+        let found = ran(&format!("apart-{name}.toml"), &random(model), &[], 2).unwrap();
         assert_eq!(found.rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["part-0", "part-1"]);
         for row in &found.rows {
             assert!(row.together.latency.unwrap().messages > 100, "{name}: {row:?}");
@@ -68,7 +68,7 @@ fn programs_apart_do_not_slow_each_other_down() {
     let text = |model: &str| format!("[experiment]\nuntil = \"workload-done\"\n{LINE}{job}[model]\n{model}");
     for (name, model) in [("packet", PACKET), ("flow", "kind = \"flow\"\n"), ("delay", "kind = \"delay\"\n")]
     {
-        let found = told(&format!("programs-{name}.toml"), &text(model), &[], 1).unwrap();
+        let found = ran(&format!("programs-{name}.toml"), &text(model), &[], 1).unwrap();
         let makespans: Vec<_> = found.rows.iter().map(|r| r.together.makespan_ps.unwrap()).collect();
         assert!(makespans.iter().all(|m| *m > 1_000_000), "{name}: {makespans:?}");
         for row in &found.rows {
@@ -76,7 +76,7 @@ fn programs_apart_do_not_slow_each_other_down() {
         }
         let starts: Vec<_> =
             found.together.experiment["job"].as_array().unwrap().iter().map(|j| j["start"].clone()).collect();
-        assert_eq!(starts, ["0 s", "3 us"], "{name}");
+        assert_eq!(starts, ["0 ps", "3 us"], "{name}");
     }
 }
 
@@ -93,7 +93,7 @@ fn shared(model: &str) -> String {
 
 #[test]
 fn equal_flows_on_one_link_take_twice_as_long() {
-    let found = told("shared-flow.toml", &shared("kind = \"flow\"\n"), &[], 2).unwrap();
+    let found = ran("shared-flow.toml", &shared("kind = \"flow\"\n"), &[], 2).unwrap();
     // Three links of 20 ns; 1 MB at 10 GB/s takes 100 us.
     for row in &found.rows {
         let latency = 3 * 20_000;
@@ -101,10 +101,10 @@ fn equal_flows_on_one_link_take_twice_as_long() {
         assert_eq!(row.together.makespan_ps, Some(latency + 200_000_000));
     }
     let free = ["fabric.link.terminal.latency=0 s", "fabric.link.lane.latency=0 s"];
-    let found = told("shared-flow.toml", &shared("kind = \"flow\"\n"), &free, 2).unwrap();
+    let found = ran("shared-flow.toml", &shared("kind = \"flow\"\n"), &free, 2).unwrap();
     assert!(found.rows.iter().all(|row| row.slow_down == Some((Slowed::Makespan, 2.0))), "{}", found.text());
     // Packets take turns: the last of each comes within a packet of the end.
-    let found = told("shared-packet.toml", &shared(PACKET), &[], 1).unwrap();
+    let found = ran("shared-packet.toml", &shared(PACKET), &[], 1).unwrap();
     for row in &found.rows {
         let (_, ratio) = row.slow_down.unwrap();
         assert!((ratio - 2.0).abs() < 0.01, "{}", found.text());
@@ -116,7 +116,7 @@ fn equal_flows_on_one_link_take_twice_as_long() {
 fn threads_change_nothing() {
     let text = random(PACKET);
     let (one, four) =
-        (told("threads.toml", &text, &[], 1).unwrap(), told("threads.toml", &text, &[], 4).unwrap());
+        (ran("threads.toml", &text, &[], 1).unwrap(), ran("threads.toml", &text, &[], 4).unwrap());
     let plain = |found: &Interference| {
         let summaries = [&found.together].into_iter().chain(found.rows.iter().map(|r| &r.summary));
         summaries.map(|s| s.without_performance().to_json()).collect::<Vec<_>>()
@@ -130,7 +130,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn what_has_no_interference_is_refused() {
-    let said = |name: &str, text: &str, set: &[&str]| told(name, text, set, 1).err().unwrap().to_string();
+    let said = |name: &str, text: &str, set: &[&str]| ran(name, text, set, 1).err().unwrap().to_string();
     let one = said("one.toml", &random(PACKET), &["job.0.copies="]);
     assert!(one.contains("jobs slow each other down, and") && one.contains("has 1"), "{one}");
     let congestion = "[routing]\nalgorithm = \"minimal\"\n[model]\nkind = \"congestion\"\n";
