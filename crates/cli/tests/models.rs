@@ -1,4 +1,4 @@
-//! `netloom compare --models`: one experiment on every model, what they say of it, and how far they are apart.
+//! `netloom compare --models`: one experiment on every model, what they say of it, and how far they are apart; `--alone`: its jobs together and alone.
 
 use crate::common::{Run, netloom};
 use serde_json::Value as Json;
@@ -212,3 +212,46 @@ fn two_runs_or_one_experiment() {
         assert_eq!(netloom(arguments).status, 2, "{arguments:?}");
     }
 }
+
+/// Two copies of a program on neighbours, together and alone: text, object and files say the same.
+#[test]
+fn jobs_together_and_alone() {
+    let place = Place::new(&IDLE.replace("workload = \"trace\"\nfile = \"program.ranks\"", JOBS));
+    let file = place.path("a.toml");
+    let text = netloom(&["compare", "--alone", &file, "--threads", "2"]);
+    assert_eq!(text.status, 0, "{}", text.err);
+    assert!(
+        text.out.starts_with("idle: 2 jobs on model packet, together (ok) and each alone in its place"),
+        "{}",
+        text.out
+    );
+    assert!(text.out.contains("part-0  ok") && text.out.contains("part-1  ok"), "{}", text.out);
+    let out = place.path("out");
+    let json = netloom(&["compare", "--alone", &file, "--format", "json", "--out", &out]);
+    let object: Json = serde_json::from_str(&json.out).expect("one JSON object");
+    assert_eq!(object["schema"], "netloom-interference-1");
+    let jobs = object["jobs"].as_array().expect("a list");
+    for job in jobs {
+        let [together, alone] =
+            ["together", "alone"].map(|run| job[run]["makespan_ps"].as_f64().expect("a time"));
+        assert_eq!(job["slow_down"].as_f64(), Some(together / alone));
+        assert_eq!((&job["by"], job["ranks"].as_u64()), (&Json::from("makespan_ps"), Some(2)));
+    }
+    let written = fs::read_to_string(Path::new(&out).join("interference.json")).expect("a file");
+    assert_eq!(
+        serde_json::from_str::<Json>(&written).expect("JSON")["jobs"].as_array().map(Vec::len),
+        Some(2)
+    );
+    let table = fs::read_to_string(Path::new(&out).join("interference.csv")).expect("a file");
+    assert!(
+        table.starts_with("job,ranks,state_alone,by,slow_down,together.makespan_ps,alone.makespan_ps"),
+        "{table}"
+    );
+    assert_eq!(table.lines().count(), 3, "{table}");
+    let one = netloom(&["compare", "--alone", &file, "--set", "job.0.copies=1"]);
+    assert!(one.status == 3 && one.err.contains("jobs slow each other down, and"), "{}", one.err);
+    let both = netloom(&["compare", "--alone", &file, "--models", &file]);
+    assert_eq!(both.status, 2, "{}", both.err);
+}
+
+const JOBS: &str = "workload = \"ring\"\nranks = 2\ncopies = 2\nname = \"part\"";

@@ -84,6 +84,7 @@ fn everything_is_there_and_nothing_is_fetched() {
             "occupancy",
             "latency-time",
             "matrix",
+            "sizes",
             "timeline",
             "ranks"
         ]
@@ -295,7 +296,7 @@ fn a_browser_shows_it() {
         assert!(axes.len() == 2 && axes.iter().all(|words| words.as_u64() > Some(3)), "{axes:?}");
         assert!(said["link"].as_str().is_some_and(|t| t.contains('%') && t.contains("router")), "{said:#}");
         let charts = said["charts"].as_array().expect("charts");
-        assert_eq!(charts.len(), 11);
+        assert_eq!(charts.len(), 12);
         for chart in charts {
             let seen = ["wide", "high"].iter().all(|side| chart[side].as_f64().is_some_and(|s| s > 60.0));
             let says =

@@ -120,11 +120,12 @@ fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         diagnostics.push(Diagnostic::new(section.home, message).help("use a topology"));
         return None;
     }
-    let key = "sleep_after";
-    if section.places.contains_key(key) {
-        let message =
-            format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
-        diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
+    for key in ["sleep_after", "packets_wait"] {
+        if section.places.contains_key(key) {
+            let message =
+                format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
+            diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
+        }
     }
     parts.energy(diagnostics)
 }

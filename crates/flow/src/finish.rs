@@ -15,7 +15,7 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::critical;
+use ranks::{critical, programs};
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, Summary, Verdict},
     table::Table,
@@ -50,16 +50,17 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.throughput =
         rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
     summary.verdict = judge(setup, cx, &ended, (simulated, summary.throughput));
-    summary.jobs = jobs(setup, o, done, ended.dry);
+    let over = programs::stuck(&cx.roster, ended.host.standing()).is_done();
+    summary.jobs = jobs(setup, o, (done, ended.dry, over));
     summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
-    let causes = o.tally.causes(&cx.roster, cx.rank.cells(), !ended.host.is_busy());
+    let causes = o.tally.causes(&cx.roster, cx.rank.cells(), over);
     critical::add(&mut summary.jobs, causes.as_ref());
     let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
     if let Some(asked) = &setup.energy {
         let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
         let delivered = (delivered, o.bytes.0);
-        let uses = energy_uses(cx, &uses);
+        let uses = energy_uses(cx, &uses, if asked.start_asleep { simulated } else { 0 });
         let block = asked.block(&Consumed { time: simulated, parts, uses: &uses, delivered });
         tables.push(energy::table(&block));
         summary.energy = Some(block);
@@ -67,15 +68,15 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     (summary, tables)
 }
 
-/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together.
-fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
+/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together. Links that carry
+/// nothing sleep for so long.
+fn energy_uses(cx: &Context, uses: &[LinkUse], asleep: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
     let mut classes: Vec<Use> = cx.fabric.classes().iter().map(named).collect();
     let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
     for link in uses {
         let used = &mut classes[link.class.map_or(0, usize::from)];
-        used.links += 1;
-        used.bits += link.bytes * 8.0 * share;
+        used.add(link.bytes * 8.0 * share, if link.bytes == 0.0 { asleep } else { 0 });
     }
     classes
 }
@@ -106,7 +107,8 @@ fn uses(cx: &Context, domain: &mut FlowDomain, simulated: Ps) -> Vec<LinkUse> {
         .collect()
 }
 
-fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
+/// Programs have a makespan once they are `over`, whatever traffic still does.
+fn jobs(setup: &FlowSetup, o: &Observer, (closed, dry, over): (bool, bool, bool)) -> Vec<Job> {
     let each = setup.jobs.iter().zip(&o.jobs);
     each.map(|(job, sums)| {
         let program = job.work.program().is_some();
@@ -116,7 +118,7 @@ fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
             name: job.name.clone(),
             ranks: job.placement.len() as u32,
             messages: Some(Counts { injected, delivered, in_flight: injected - delivered }),
-            makespan_ps: ((closed || program) && dry).then_some(makespan),
+            makespan_ps: ((closed || program) && dry || program && over).then_some(makespan),
             compute_fraction: (program && makespan > 0)
                 .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
             critical_path: None,

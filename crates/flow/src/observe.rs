@@ -102,7 +102,7 @@ impl Observer {
             by_hops: Vec::new(),
             pairs: BTreeMap::new(),
             rows: Vec::new(),
-            tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some())),
+            tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some()), cx.measure.window),
             windows: Vec::new(),
             messages: cx.check.then(Messages::default),
             cx,

@@ -167,7 +167,7 @@ fn energy(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Energy> {
         let message = "expected bits are counted by hops, not by classes: [energy] and `class_loss` do not go together here";
         diagnostics.push(Diagnostic::new(model.place("class_loss"), message).help("use model \"packet\""));
     }
-    for key in ["class_link_bit", "class_link_power", "sleep_after"] {
+    for key in ["class_link_bit", "class_link_power", "sleep_after", "start_asleep", "packets_wait"] {
         if section.places.contains_key(key) {
             let message =
                 format!("`{key}` needs to know what each link does, which model \"delay\" does not");
@@ -207,6 +207,7 @@ impl DelayRun {
             messages: measure.messages,
             pairs: measure.pairs,
             operations: measure.operations,
+            window: measure.window,
         };
         Ok(Self { setup, jobs, measure, parameters: Vec::new() })
     }

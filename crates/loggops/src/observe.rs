@@ -11,6 +11,7 @@ use ranks::{
     critical::Part,
     messages::{Messages, Seen},
     roster::GlobalRank,
+    sizes::{SentMessage, Sizes},
     tally::Collective,
     truncated::{self, Truncated},
 };
@@ -26,6 +27,8 @@ pub struct Measure {
     pub pairs: bool,
     /// A row per operation: memory grows with the run.
     pub operations: bool,
+    /// Length of windows of messages sent; 0 for none.
+    pub window: Ps,
 }
 
 /// Sums of a rank.
@@ -85,8 +88,8 @@ pub struct Observer {
     pub fingerprint: Fingerprint,
     /// Times by host.
     pub ranks: Vec<RankTimes>,
-    /// Messages sent by size: number in `[2^(n-1), 2^n)`, empty ones first.
-    pub sizes: Vec<u64>,
+    /// Messages sent by size and, on demand, by window.
+    pub sizes: Sizes,
     /// Windows of messages, if their energy is asked for.
     pub windows: Option<Windows>,
     /// Sums by job and collective.
@@ -116,7 +119,7 @@ impl Observer {
             first: ranks.start,
             fingerprint: Fingerprint::default(),
             ranks: vec![RankTimes::default(); ranks.end.index() - ranks.start.index()],
-            sizes: vec![0; 65],
+            sizes: Sizes::new(measure.window),
             windows: cx.energy.then(Windows::default),
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
@@ -145,9 +148,7 @@ impl Observer {
     pub fn merge(&mut self, other: Self) {
         self.fingerprint.merge(other.fingerprint);
         self.ranks.extend(other.ranks);
-        for (a, b) in self.sizes.iter_mut().zip(other.sizes) {
-            *a += b;
-        }
+        self.sizes.merge(other.sizes);
         if let (Some(windows), Some(others)) = (&mut self.windows, &other.windows) {
             windows.merge(others);
         }
@@ -221,8 +222,10 @@ impl Observer {
             let packets = resilient.parameters.packets(s.bytes).unwrap_or(1);
             windows.add(hops, packets, resilient.parameters.window.into());
         }
-        self.sizes[(u64::BITS - s.bytes.leading_zeros()) as usize] += 1;
         let within = self.cx.describes_nodes && self.cx.within(s.host, s.to);
+        let cx = &self.cx;
+        let sent = || SentMessage { job: cx.place(s.host).job, time: s.end, within };
+        self.sizes.record(s.bytes, s.collective > 0, sent);
         let rank = self.times(s.host);
         if within {
             rank.within = (rank.within.0 + 1, rank.within.1 + s.bytes);

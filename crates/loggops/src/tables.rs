@@ -21,9 +21,10 @@ use results::{
 /// All tables; `makespans` by host.
 #[must_use]
 pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &[Ps]) -> Vec<Table> {
-    let mut tables = vec![ranks(cx, names, observer, makespans), sizes(observer)];
+    let mut tables = vec![ranks(cx, names, observer, makespans)];
     let job = |(n, name): (usize, _)| JobOf { name, program: Some(&*cx.programs[n]), start: cx.starts[n] };
     let jobs: Vec<JobOf<'_>> = names.iter().map(String::as_str).enumerate().map(job).collect();
+    tables.extend(observer.sizes.tables(&jobs));
     if !observer.collectives.is_empty() {
         let rows = observer.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
         tables.push(tally::collectives(&jobs, rows));
@@ -60,20 +61,6 @@ fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) 
         let span = end - cx.starts[place.job as usize];
         let name = (names[place.job as usize].as_str(), place.rank);
         tally::push_rank(&mut table, name, (span, u64::from(cx.cpus), columns), &sums);
-    }
-    table
-}
-
-/// One row per power of two that occurs.
-fn sizes(observer: &Observer) -> Table {
-    let mut table = Table::new("message_sizes")
-        .with("from_bytes", Column::u64s())
-        .with("below_bytes", Column::u64s())
-        .with("messages", Column::u64s());
-    for (n, &count) in observer.sizes.iter().enumerate().filter(|s| *s.1 > 0) {
-        let from = if n == 0 { 0 } else { 1 << (n - 1) };
-        let below = 1u64.checked_shl(n as u32).unwrap_or(u64::MAX);
-        table.push(&[Cell::U64(from), Cell::U64(below), Cell::U64(count)]);
     }
     table
 }

@@ -116,7 +116,7 @@ proptest! {
             let program = List::new(chains(seed, kind)).in_batches(batch);
             let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, byte * 900));
             let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
-            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { messages: true, pairs: true, operations: true }, ..setup })
+            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { messages: true, pairs: true, operations: true, window: 700_000 }, ..setup })
         };
         let (ahead, timed) = (once(Kind::Join, partitions), once(Kind::JoinAny, 1));
         prop_assert_eq!(&ahead.tables, &timed.tables);

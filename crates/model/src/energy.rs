@@ -3,7 +3,9 @@
 //! The model. A router takes a power all the time, and so does the interface of each terminal. A directed link takes a power while it is awake
 //! and, if links may sleep, a share of it while it is asleep. Each bit on a link takes an energy more, whatever comes of it: packets
 //! that are lost, sent again, redundant or acknowledgements count like all others. A link sleeps once it has been idle for a stated
-//! time, until its next packet; each waking takes a time at full power. This is accounting only: packets do not wait for links that wake.
+//! time, until its next packet, and if asked for from the start of the run on, so that links which a placement leaves idle sleep all of it. Each
+//! waking takes a time at full power. Either packets wait for it, or it is accounting only. What it takes to fall asleep is not modelled, nor
+//! that two directions of a cable may sleep together only.
 //!
 //! Model `packet` knows what every link did: bits are busy time times bandwidth, so a last chunk that is not full counts as full where it takes a full one's time.
 //! Model `delay` with `cost = "resilient"` has expected bits: packets and acknowledgements times the links that they cross on average
@@ -13,7 +15,7 @@ use crate::section::{Refusal, SectionEntry};
 use base::{
     param::{Kind, Param, Problem, Values, class_values},
     registry::About,
-    time::Ps,
+    time::{Ps, S},
 };
 
 /// Energy of links of a class.
@@ -40,7 +42,25 @@ pub struct Energy {
     pub sleep_share: f64,
     /// Time at full power that each waking takes.
     pub wake_time: Ps,
+    /// Links sleep from the start of the run to their first packet.
+    pub start_asleep: bool,
+    /// Packets wait for links that wake: then wakings are a part of the run's time.
+    pub packets_wait: bool,
 }
+
+/// When links sleep, for models whose packets may wait for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// Idle time after which a link sleeps; the end of time for never.
+    pub after: Ps,
+    /// It also sleeps from the start of the run to its first packet.
+    pub from_start: bool,
+    /// How long a packet waits for a link that wakes.
+    pub wait: Ps,
+}
+
+/// Longest waking that packets can wait for.
+const MAX_WAIT: Ps = 1_000 * S;
 
 const WATTS: Kind = Kind::Real { min: 0.0, max: 1e6 };
 const PER_BIT: Kind = Kind::Real { min: 0.0, max: 1e9 };
@@ -52,8 +72,9 @@ pub const ABOUT: About = About {
     doc: "With this section the summary has a block `energy` and a table by link class. Routers and terminals' interfaces take their powers all the time; a \
           directed link takes `link_power` while it is awake, and each bit on it `link_bit`, whether its packet arrives or is lost, is new or sent again. With \
           `sleep_after` a link that was idle for so long sleeps at `sleep_share` of its power until its next packet, and each waking costs `wake_time` at full \
-          power. This is accounting only: packets do not wait for links that wake. Models `packet`; `flow`, where links do not sleep and carry what the \
-          bandwidth rules say that messages use; and `delay` with `cost = \"resilient\"`, where bits are expected ones and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
+          power. With `start_asleep` links sleep from the start of the run to their first packet: those that placement and jobs leave idle sleep all of it, which `unused` counts. \
+          This is accounting only, unless `packets_wait`: then what finds a link asleep starts on it `wake_time` later, and latencies, makespans and fingerprint follow. \
+          Models `packet`; `flow`, where only links that carry nothing sleep (`start_asleep`), and links carry what the bandwidth rules say that messages use; and `delay` with `cost = \"resilient\"`, where bits are expected ones and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
     source: "100 W for a router of 36 ports and 10 W for an interface: Abts et al.: Energy Proportional Datacenter Networks, ISCA 2010; a tenth of the \
              power in low-power idle, 4.48 us to wake: Christensen et al.: IEEE 802.3az: The Road to Energy Efficient Ethernet, IEEE \
              Communications Magazine 2010",
@@ -100,7 +121,19 @@ pub const ABOUT: About = About {
             name: "wake_time",
             kind: Kind::Time,
             default: Some("4480 ns"),
-            doc: "Time at full power that each waking takes, in energy only.",
+            doc: "Time at full power that each waking takes: in energy only, or also of packets with `packets_wait`.",
+        },
+        Param {
+            name: "start_asleep",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "Links sleep from the start of the run to their first packet, so unused ones all of it.",
+        },
+        Param {
+            name: "packets_wait",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "Packets wait `wake_time` for each link that they find asleep.",
         },
     ],
 };
@@ -136,6 +169,15 @@ impl Energy {
                 Err(problem) => problems.push(problem),
             }
         }
+        if values.bool("packets_wait") && values.time("wake_time") > MAX_WAIT {
+            problems.push(Problem::new("wake_time", "`wake_time` is longer than 1000 s"));
+        }
+        if values.bool("packets_wait") && values.time("sleep_after") == 0 && !values.bool("start_asleep") {
+            let help = "add `sleep_after` or `start_asleep = true`, or remove it";
+            problems.push(
+                Problem::new("packets_wait", "there is nothing to wait for: links never sleep").help(help),
+            );
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -149,7 +191,20 @@ impl Energy {
             sleep_after: values.time("sleep_after"),
             sleep_share,
             wake_time: values.time("wake_time"),
+            start_asleep: values.bool("start_asleep"),
+            packets_wait: values.bool("packets_wait"),
         })
+    }
+
+    /// When links sleep; none if they never do.
+    #[must_use]
+    pub fn sleep(&self) -> Option<Sleep> {
+        let sleep = Sleep {
+            after: if self.sleep_after > 0 { self.sleep_after } else { Ps::MAX },
+            from_start: self.start_asleep,
+            wait: if self.packets_wait { self.wake_time } else { 0 },
+        };
+        (self.sleep_after > 0 || self.start_asleep).then_some(sleep)
     }
 }
 
@@ -166,6 +221,31 @@ pub struct Use {
     pub asleep: u128,
     /// How often they woke.
     pub wakings: u64,
+    /// Those that carried nothing, if the model knows.
+    pub unused: Option<Unused>,
+}
+
+/// Links that carried nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unused {
+    /// Number of them.
+    pub links: u64,
+    /// Time that they slept, all together; also counted in [`Use::asleep`].
+    pub asleep: u128,
+}
+
+impl Use {
+    /// Adds a link that carried so many bits and slept for so long.
+    pub fn add(&mut self, bits: f64, asleep: Ps) {
+        self.links += 1;
+        self.bits += bits;
+        self.asleep += u128::from(asleep);
+        let unused = self.unused.get_or_insert_default();
+        if bits == 0.0 {
+            unused.links += 1;
+            unused.asleep += u128::from(asleep);
+        }
+    }
 }
 
 /// What a run needed.
@@ -195,16 +275,25 @@ impl Energy {
             debug_assert!(used.bits >= 0.0, "no bits are taken back");
             debug_assert!(asleep <= all * (1.0 + 1e-9), "links sleep no longer than the run lasts");
             let waking = used.wakings as f64 * self.wake_time as f64 / SECOND;
+            // Wakings that packets wait for are times of the run, of which the last one may be cut by its end.
+            let awake = all - asleep;
+            let awake = if self.packets_wait { (awake - waking).max(0.0) } else { awake };
+            let idle = |u: &Unused| {
+                let asleep = u.asleep as f64 / SECOND;
+                (u.links as f64 * seconds - asleep + asleep * self.sleep_share) * link.power_w
+            };
             results::summary::LinkEnergy {
                 class: used.class.clone(),
                 links: used.links,
                 bits: used.bits,
                 bits_j: used.bits * link.bit_pj * 1e-12,
-                awake_j: (all - asleep) * link.power_w,
+                awake_j: awake * link.power_w,
                 asleep_j: asleep * link.power_w * self.sleep_share,
                 waking_j: waking * link.power_w,
                 asleep_share: if all > 0.0 { asleep / all } else { 0.0 },
                 wakings: used.wakings,
+                unused: used.unused.map(|u| u.links),
+                unused_j: used.unused.as_ref().map(idle),
             }
         };
         let links: Vec<_> = run.uses.iter().zip(&self.links).map(|(u, l)| of(u, l)).collect();
@@ -239,7 +328,7 @@ pub fn table(block: &results::summary::Energy) -> results::table::Table {
         |of: fn(&results::summary::LinkEnergy) -> u64| Column::U64(block.links.iter().map(of).collect());
     let mut names = TextColumn::default();
     block.links.iter().for_each(|l| names.push(&l.class));
-    Table::new("energy")
+    let table = Table::new("energy")
         .with("class", Column::Text(names))
         .with("links", counts(|l| l.links))
         .with("bits", reals(|l| l.bits))
@@ -248,5 +337,11 @@ pub fn table(block: &results::summary::Energy) -> results::table::Table {
         .with("asleep_j", reals(|l| l.asleep_j))
         .with("waking_j", reals(|l| l.waking_j))
         .with("asleep_share", reals(|l| l.asleep_share))
-        .with("wakings", counts(|l| l.wakings))
+        .with("wakings", counts(|l| l.wakings));
+    if block.links.iter().all(|l| l.unused.is_none()) {
+        return table;
+    }
+    table
+        .with("unused", counts(|l| l.unused.unwrap_or(0)))
+        .with("unused_j", reals(|l| l.unused_j.unwrap_or(0.0)))
 }

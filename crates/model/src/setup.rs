@@ -75,6 +75,12 @@ impl JobSetup {
     /// Computations as long as the program says.
     pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
 
+    /// The job in its place, with nothing to do.
+    #[must_use]
+    pub fn idle(self) -> Self {
+        Self { work: self.work.idle(), ..self }
+    }
+
     /// Number of nodes that its ranks live on.
     #[must_use]
     pub fn nodes(&self) -> usize {

@@ -14,7 +14,7 @@ use crate::{
     watcher::Phases,
 };
 use base::diag::Diagnostics;
-use model::Run;
+use model::{Run, setup::JobSetup};
 
 /// Builds what the experiment describes; `None` if it has mistakes.
 ///
@@ -63,6 +63,10 @@ fn with_network(
     diagnostics: &mut Diagnostics,
 ) -> Option<Box<dyn Run>> {
     let links = links::build(experiment, diagnostics);
-    let jobs = jobs::build(experiment, (network.nodes.as_deref(), links.terminal), diagnostics);
+    let mut jobs = jobs::build(experiment, (network.nodes.as_deref(), links.terminal), diagnostics);
+    if let Some(alone) = options.alone {
+        let others = |(n, job): (usize, JobSetup)| if n == alone { job } else { job.idle() };
+        jobs = jobs.into_iter().enumerate().map(others).collect();
+    }
     parts::build(experiment, (network, links, jobs), options, diagnostics)
 }

@@ -27,6 +27,7 @@ pub mod facade;
 pub mod faults;
 pub mod figures;
 pub mod input;
+pub mod interference;
 pub mod inventory;
 pub mod jobs;
 mod limits;

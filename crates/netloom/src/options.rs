@@ -46,6 +46,8 @@ pub struct RunOptions {
     pub page: bool,
     /// A machine for Portals programs, without jobs, will do.
     pub machine: bool,
+    /// Only this job, by its number, does anything: the others hold their places and are idle.
+    pub alone: Option<usize>,
 }
 
 impl Default for RunOptions {
@@ -58,6 +60,7 @@ impl Default for RunOptions {
             checkers: false,
             page: false,
             machine: false,
+            alone: None,
         }
     }
 }

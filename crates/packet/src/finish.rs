@@ -8,7 +8,7 @@ use super::{
     judged,
     net::Router,
     network::Network,
-    rows::{Chunk, Rest, channel_of, release_of},
+    rows::{Chunk, channel_of, release_of},
     state::PacketDomain,
     tables,
     transport::MOST_WINDOWS,
@@ -238,13 +238,13 @@ fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
             continue;
         }
         let used = &mut uses[usize::from(net.fabric.class_of_link(link))];
-        used.links += 1;
-        used.bits += carried.bytes as f64 * 8.0;
-        if let Some(&Rested { rest: Rest { asleep, wakings }, free }) = ended.rests.get(&link) {
-            let last = simulated.saturating_sub(free).saturating_sub(net.sleep_after);
-            used.asleep += u128::from(asleep + last);
-            used.wakings += u64::from(wakings);
+        let mut asleep = 0;
+        if let (Some(&Rested { rest, free }), Some(sleep)) = (ended.rests.get(&link), &net.sleep) {
+            let last = rest.last(simulated.saturating_sub(free), carried.bytes == 0, sleep);
+            asleep = rest.asleep + last;
+            used.wakings += u64::from(rest.wakings);
         }
+        used.add(carried.bytes as f64 * 8.0, asleep);
     }
     uses
 }

@@ -18,6 +18,8 @@ pub struct SeriesWindow {
     pub latency: Moments,
     /// Payload of delivered packets in bytes.
     pub bytes: u64,
+    /// Packets delivered that visited more routers than lie on a shortest path.
+    pub detoured: u64,
 }
 
 /// A delivered packet or message, for tables on demand.
@@ -176,7 +178,7 @@ pub struct Measured {
     /// Sums by window of the series, the n-th from n times its length on; empty without a series.
     pub windows: Vec<SeriesWindow>,
     /// Latency by pair of nodes.
-    pub pairs: BTreeMap<(TerminalId, TerminalId), Moments>,
+    pub pairs: BTreeMap<(TerminalId, TerminalId), (Moments, u64)>,
     /// Rows per packet.
     pub packet_rows: Vec<Row>,
     /// Rows per message.
@@ -198,7 +200,7 @@ pub struct Measured {
 impl Measured {
     /// Nothing measured yet, of so many jobs and service classes.
     #[must_use]
-    pub fn new((jobs, classes): (usize, usize), programs: bool, ledger: Option<Ledger>) -> Self {
+    pub fn new((jobs, classes): (usize, usize), ledger: Option<Ledger>) -> Self {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,
@@ -218,7 +220,7 @@ impl Measured {
             pairs: BTreeMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
-            tally: Tally::new(programs),
+            tally: Tally::default(),
             heard: Heard::default(),
             services: vec![ServiceSums::new(); classes],
             tallies: Tallies::default(),
@@ -256,9 +258,12 @@ impl Measured {
             a.created += b.created;
             a.latency.merge(&b.latency);
             a.bytes += b.bytes;
+            a.detoured += b.detoured;
         });
-        for (pair, moments) in other.pairs {
-            self.pairs.entry(pair).or_default().merge(&moments);
+        for (pair, (moments, bytes)) in other.pairs {
+            let sum = self.pairs.entry(pair).or_default();
+            sum.0.merge(&moments);
+            sum.1 += bytes;
         }
         self.packet_rows.extend(other.packet_rows);
         self.message_rows.extend(other.message_rows);

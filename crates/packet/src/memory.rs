@@ -7,6 +7,7 @@ use crate::{
         sources::{Flow, Parcel, Source},
     },
     loads::MOST_NUMBERS,
+    network::counts_detours,
     router,
     rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
     setup::Setup,
@@ -65,6 +66,8 @@ pub fn predict(setup: &Setup) -> Prediction {
     }
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
+    let apart = u64::from(fabric.routers());
+    parts.extend(counts_detours(setup).then(|| ("distances", size(apart * apart, 2))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
     parts.extend(

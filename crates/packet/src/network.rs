@@ -23,8 +23,14 @@ use base::{
     time::Ps,
 };
 use engine::domain::Lane;
-use fabric::graph::{Fabric, Peer};
-use model::setup::{JobSetup, LinkParams};
+use fabric::{
+    graph::{Fabric, Peer},
+    metrics::Hops,
+};
+use model::{
+    energy::{Energy, Sleep},
+    setup::{JobSetup, LinkParams},
+};
 use ranks::roster::{Roster, Rules};
 use std::sync::Arc;
 use workload::{interval::Interval, registry::Work};
@@ -169,8 +175,10 @@ pub struct Network {
     pub resilience: Option<Resilience>,
     /// Classes of jobs, if there are any.
     pub services: Option<Services>,
-    /// Idle time after which links sleep; 0 if they do not.
-    pub sleep_after: Ps,
+    /// Links between the routers of two terminals, where detours are counted: with windows of the series, in networks of at most [`MOST_COMPARED`] routers.
+    pub distances: Option<Hops>,
+    /// When links sleep, if they do.
+    pub sleep: Option<Sleep>,
     /// Which packets they lose; there if `resilience` is.
     pub losses: Option<Losses>,
     /// Which packets are marked, and what sources do about it.
@@ -284,7 +292,7 @@ impl Network {
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
-        let sleep_after = setup.energy.as_ref().map_or(0, |e| e.sleep_after);
+        let sleep = setup.energy.as_ref().and_then(Energy::sleep);
         debug_assert!(partitions > 0, "somebody simulates");
         let owner = fabric::partition::split(&fabric, partitions);
         Self {
@@ -300,8 +308,9 @@ impl Network {
             rank,
             lots: base::hash::mix64(setup.seed ^ 0x6c6f_7473),
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
-            uniform: shortest == setup.packet.chunk && sleep_after == 0,
-            sleep_after,
+            uniform: shortest == setup.packet.chunk && sleep.is_none(),
+            sleep,
+            distances: counts_detours(setup).then(|| Hops::of(&setup.fabric).ok()).flatten(),
             services: setup.services.clone(),
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
@@ -330,6 +339,15 @@ impl Network {
     #[must_use]
     pub fn pipeline(&self) -> Pipeline {
         self.config.pipeline.unwrap_or(Pipeline::of(self.config.router.name))
+    }
+
+    /// True if a packet between two terminals that visited so many routers took more than a shortest path has; false where that is not known.
+    #[must_use]
+    pub fn is_detoured(&self, source: TerminalId, destination: TerminalId, routers: u16) -> bool {
+        self.distances.as_ref().is_some_and(|hops| {
+            let [from, to] = [source, destination].map(|terminal| self.fabric.node_of(terminal));
+            u32::from(routers) > hops.between(from, to) + 1
+        })
     }
 
     /// The longest period of the jobs' traffic, of those that have one.
@@ -508,6 +526,15 @@ fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: 
 fn part_shift(timings: &[Timing]) -> u32 {
     let longest = timings.iter().map(|t| t.chunk.whole.max(t.latency)).max().unwrap_or(0);
     (longest.max(1).ilog2() + 1 + 12).saturating_sub(32)
+}
+
+/// Most routers of a network in which detours are counted: a table of their distances is small against the rest.
+pub const MOST_COMPARED: u32 = 4096;
+
+/// True if the run counts packets that take detours. What a predictor brings has no way.
+#[must_use]
+pub fn counts_detours(setup: &Setup) -> bool {
+    setup.measure.window > 0 && setup.hybrid.is_none() && setup.fabric.routers() <= MOST_COMPARED
 }
 
 /// Bytes of the shortest chunk that can occur.

@@ -93,8 +93,9 @@ impl Observer {
             part: Part::default(),
             present: [(0, 0); 2],
             sums: Measured {
+                tally: ranks::tally::Tally::new(programs, measure.window),
                 controlled: vec![JobSums::default(); if net.control.is_some() { net.work.len() } else { 0 }],
-                ..Measured::new((net.work.len(), classes), programs, ledger)
+                ..Measured::new((net.work.len(), classes), ledger)
             },
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
@@ -198,9 +199,13 @@ impl Observer {
             let size = SizeClass::of(u64::from(p.bytes), p.message_packets, self.net.config.packet);
             learner.delivered(&hybrid.shape, size, time / hybrid.batch, (source, p.destination), latency);
         }
-        if let Some(window) = self.window(Side::Delivered, time) {
-            window.latency.record(latency);
-            window.bytes += payload;
+        if self.measure.window > 0 {
+            let detoured = self.net.is_detoured(source, p.destination, p.hops);
+            if let Some(window) = self.window(Side::Delivered, time) {
+                window.latency.record(latency);
+                window.bytes += payload;
+                window.detoured += u64::from(detoured);
+            }
         }
         if p.created < self.warmup {
             return;
@@ -259,7 +264,9 @@ impl Observer {
     fn sample_more(&mut self, row: Row, latency: Ps) {
         if self.measure.pairs {
             let pair = (self.net.fabric.node_of(row.source), self.net.fabric.node_of(row.destination));
-            self.sums.pairs.entry(pair).or_default().record(latency);
+            let (moments, bytes) = self.sums.pairs.entry(pair).or_default();
+            moments.record(latency);
+            *bytes += u64::from(row.bytes - self.net.head().min(row.bytes));
         }
         if self.measure.packets {
             self.sums.packet_rows.push(row);

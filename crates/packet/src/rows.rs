@@ -9,6 +9,7 @@ use base::{
     rate::Clock,
     time::{NEVER, Ps},
 };
+use model::energy::Sleep;
 use serde::{Deserialize, Serialize};
 
 pooled! {
@@ -336,12 +337,21 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A link was idle for so long: it slept if that is longer than `after`.
-    pub fn end(&mut self, idle: Ps, after: Ps) {
-        if idle > after {
-            self.asleep += idle - after;
+    /// A link takes a chunk after being idle for so long, the `first` of the run or a later one. True if it slept, and wakes.
+    pub fn end(&mut self, idle: Ps, first: bool, sleep: &Sleep) -> bool {
+        let from_start = first && sleep.from_start;
+        let slept = from_start || idle > sleep.after;
+        if slept {
+            self.asleep += self.last(idle, first, sleep);
             self.wakings += 1;
         }
+        slept
+    }
+
+    /// How much of an idle time a link sleeps; `unused`: it carried nothing before.
+    #[must_use]
+    pub fn last(&self, idle: Ps, unused: bool, sleep: &Sleep) -> Ps {
+        if unused && sleep.from_start { idle } else { idle.saturating_sub(sleep.after) }
     }
 }
 

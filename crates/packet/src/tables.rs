@@ -112,6 +112,9 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
         push("packets_created", w.created as f64);
         push("packets_delivered", w.latency.count as f64);
         push("bytes_delivered", w.bytes as f64);
+        if net.distances.is_some() {
+            push("packets_detoured", w.detoured as f64);
+        }
         push("latency_sum_ps", w.latency.sum as f64);
         push("latency_squares_ps2", w.latency.squares as f64);
         if w.latency.count > 0 {
@@ -128,14 +131,16 @@ fn pairs(net: &Network, observer: &Measured) -> Table {
         .with("source", Column::u32s())
         .with("destination", Column::u32s())
         .with("packets", Column::u64s())
+        .with("bytes", Column::u64s())
         .with("latency_min_ps", Column::u64s())
         .with("latency_mean_ps", Column::f64s())
         .with("latency_max_ps", Column::u64s());
-    for (&(source, destination), m) in &observer.pairs {
+    for (&(source, destination), (m, bytes)) in &observer.pairs {
         table.push(&[
             Cell::U32(source.number()),
             Cell::U32(destination.number()),
             Cell::U64(m.count),
+            Cell::U64(*bytes),
             Cell::U64(m.min),
             Cell::F64(m.mean().unwrap_or(0.0)),
             Cell::U64(m.max),

@@ -44,7 +44,16 @@ fn line(hops: u64, count: u64) -> Setup {
 
 fn energy(classes: usize) -> Energy {
     let links = vec![LinkEnergy { bit_pj: 10.0, power_w: 0.5 }; classes];
-    Energy { links, router_w: 2.0, nic_w: 3.0, sleep_after: 0, sleep_share: 0.1, wake_time: 4480 * NS }
+    Energy {
+        links,
+        router_w: 2.0,
+        nic_w: 3.0,
+        sleep_after: 0,
+        sleep_share: 0.1,
+        wake_time: 4480 * NS,
+        start_asleep: false,
+        packets_wait: false,
+    }
 }
 
 fn run(setup: &Setup) -> Summary {
@@ -217,8 +226,67 @@ fn one_answer_however_it_is_spread() {
     let one = run(&setup);
     let asleep = one.energy.as_ref().unwrap().links.iter().map(|l| l.asleep_share).sum::<f64>();
     assert!(asleep > 0.3, "{asleep}");
-    for partitions in [2, 5, 36] {
-        setup.scheduling = Scheduling::Sequential { partitions };
-        assert_eq!(run(&setup).without_performance().to_json(), one.without_performance().to_json());
+    let waiting = Energy { start_asleep: true, packets_wait: true, ..setup.energy.clone().unwrap() };
+    for energy in [setup.energy.clone(), Some(waiting)] {
+        (setup.energy, setup.scheduling) = (energy, Scheduling::Sequential { partitions: 1 });
+        let one = run(&setup);
+        for partitions in [2, 5, 36] {
+            setup.scheduling = Scheduling::Sequential { partitions };
+            assert_eq!(run(&setup).without_performance().to_json(), one.without_performance().to_json());
+        }
     }
+}
+
+/// Of two neighbours in a line of four routers the links of the other two are idle: they sleep from the start to the end.
+#[test]
+fn unused_links_sleep_all_the_time() {
+    let mut setup = line(3, 5);
+    setup.jobs[0].placement = [0, 1].map(TerminalId::new).to_vec();
+    let plain = run(&setup);
+    setup.energy = Some(Energy { start_asleep: true, ..energy(setup.fabric.classes().len()) });
+    let summary = run(&setup);
+    assert_eq!(summary.fingerprint, plain.fingerprint, "sleeping is accounting only");
+    let (e, seconds) = (summary.energy.unwrap(), summary.simulated_ps as f64 / 1e12);
+    // Links of terminals 2 and 3, and between routers 1, 2 and 3; each in two directions.
+    assert_eq!(e.links.iter().map(|l| l.unused.unwrap()).collect::<Vec<_>>(), [4, 4]);
+    for link in &e.links {
+        near(link.unused_j.unwrap(), 4.0 * 0.1 * 0.5 * seconds);
+    }
+    // The others wake once, and never sleep again.
+    assert_eq!(e.links.iter().map(|l| l.wakings).sum::<u64>(), 14 - 8);
+}
+
+/// What finds links asleep waits for each of them in turn.
+#[test]
+fn packets_wait_for_links_that_wake() {
+    let (hops, count, wake) = (3, 4, 4480 * NS);
+    let base = run(&line(hops, count)).message_latency_ps.unwrap();
+    assert_eq!(base.min, base.max, "messages are alone");
+    let mut setup = line(hops, count);
+    let asleep = Energy { start_asleep: true, packets_wait: true, ..energy(setup.fabric.classes().len()) };
+    setup.energy = Some(asleep.clone());
+    setup.check = true;
+    let once = run(&setup);
+    let (latency, waits) = (once.message_latency_ps.unwrap(), (hops + 2) * wake);
+    assert_eq!(
+        (latency.min, latency.max),
+        (base.min, base.max + waits),
+        "the first message wakes them for good"
+    );
+    near(latency.mean, base.mean + waits as f64 / count as f64);
+    setup.energy = Some(Energy { sleep_after: NS, ..asleep });
+    let always = run(&setup);
+    let latency = always.message_latency_ps.unwrap();
+    assert_eq!(
+        (latency.min, latency.max),
+        (base.min + waits, base.max + waits),
+        "each message wakes them anew"
+    );
+    let (e, seconds) = (always.energy.unwrap(), always.simulated_ps as f64 / 1e12);
+    for link in &e.links {
+        // Every instant is of one kind: asleep, waking or awake.
+        let (all, asleep) = (link.links as f64 * seconds, link.asleep_share * link.links as f64 * seconds);
+        near(link.awake_j + link.waking_j, 0.5 * (all - asleep));
+    }
+    assert_eq!(e.links.iter().map(|l| l.wakings).sum::<u64>(), 2 * count * (hops + 2));
 }

@@ -24,6 +24,7 @@ pub mod operations;
 pub mod params;
 pub mod programs;
 pub mod roster;
+pub mod sizes;
 pub mod stuck;
 pub mod tally;
 pub mod truncated;

@@ -4,6 +4,7 @@ use super::{
     critical::{Causes, Met, Past},
     instances::{self, Step},
     roster::{GlobalRank, Roster},
+    sizes::{SentMessage, Sizes},
 };
 use base::{
     index::{RankId, TerminalId},
@@ -151,6 +152,8 @@ pub struct Tally {
     /// Time that messages of each terminal were under way, by number.
     transfers: Paged<Ps>,
     collectives: BTreeMap<(u32, u16), Collective>,
+    /// Sizes of the messages sent.
+    sizes: Sizes,
     /// Operations done, on demand.
     pub rows: Vec<Finished>,
     /// Messages that receives took, on demand.
@@ -158,10 +161,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing done yet; `programs` says whether some job is a program.
+    /// Nothing done yet; `programs` says whether some job is a program, `window` is the length of windows of messages, 0 for none.
     #[must_use]
-    pub fn new(programs: bool) -> Self {
-        Self { programs, ..Self::default() }
+    pub fn new(programs: bool, window: Ps) -> Self {
+        Self { programs, sizes: Sizes::new(window), ..Self::default() }
     }
 
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
@@ -178,6 +181,8 @@ impl Tally {
                 if f.within {
                     rank.within = (rank.within.0 + 1, rank.within.1 + f.bytes);
                 }
+                let sent = || SentMessage { job, time: f.time, within: f.within };
+                self.sizes.record(f.bytes, f.collective > 0, sent);
             }
             // A receive may have room for far more than ever comes.
             Kind::Recv => rank.received = (rank.received.0 + 1, rank.received.1.saturating_add(f.bytes)),
@@ -216,6 +221,7 @@ impl Tally {
             sum.bytes += c.bytes;
             sum.busy += c.busy;
         }
+        self.sizes.merge(other.sizes);
         self.rows.extend(other.rows);
         self.met.extend(other.met);
     }
@@ -256,6 +262,7 @@ impl Tally {
             let rows = self.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
             tables.push(collectives(jobs, rows));
         }
+        tables.extend(self.sizes.tables(jobs));
         if self.rows.is_empty() {
             return tables;
         }

@@ -487,6 +487,12 @@ pub struct LinkEnergy {
     pub asleep_share: f64,
     /// How often they woke.
     pub wakings: u64,
+    /// Links that carried nothing; absent if the model does not know each link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused: Option<u64>,
+    /// Joules of these, awake and asleep; parts of the numbers above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_j: Option<f64>,
 }
 
 /// What links lost, and what the protocol over them did about it. Counts are of packets, over the whole run.

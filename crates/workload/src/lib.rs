@@ -4,6 +4,7 @@
 //! [`arrival::Arrival`] for its times. Nothing here knows a network model.
 
 pub mod arrival;
+pub mod idle;
 pub mod interval;
 pub mod levels;
 pub mod pattern;

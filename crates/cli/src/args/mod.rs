@@ -104,7 +104,7 @@ pub enum Command {
     Swarm(SwarmArgs),
     /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets
     Resilient(Box<ResilientArgs>),
-    /// Put two finished runs side by side (ends with 10 if they differ by more than the tolerances), or one experiment on every model
+    /// Put two finished runs side by side (ends with 10 if they differ by more than the tolerances), or one experiment on every model, or with each of its jobs alone
     Compare(CompareArgs),
     /// Compare the flow model with another simulator's scenarios
     Flow {
@@ -422,28 +422,31 @@ pub enum Plant {
 )]
 pub struct CompareArgs {
     /// Output directory of a run, or its summary.json: what differences are relative to
-    #[arg(value_name = "A", required_unless_present = "models", conflicts_with = "models")]
+    #[arg(value_name = "A", required_unless_present = "experiment", conflicts_with = "experiment")]
     pub a: Option<PathBuf>,
     /// Directory or summary.json of the other run
-    #[arg(value_name = "B", required_unless_present = "models", conflicts_with = "models")]
+    #[arg(value_name = "B", required_unless_present = "experiment", conflicts_with = "experiment")]
     pub b: Option<PathBuf>,
     /// Relative difference that is allowed
-    #[arg(long, value_name = "X", default_value = "0", value_parser = tolerance, conflicts_with = "models")]
+    #[arg(long, value_name = "X", default_value = "0", value_parser = tolerance, conflicts_with = "experiment")]
     pub tolerance: f64,
     /// The same for one quantity, or all whose names begin so: `--tolerance-of jobs=0.05`; repeatable
-    #[arg(long = "tolerance-of", value_name = "NAME=X", value_parser = named_tolerance, conflicts_with = "models")]
+    #[arg(long = "tolerance-of", value_name = "NAME=X", value_parser = named_tolerance, conflicts_with = "experiment")]
     pub named: Vec<(String, f64)>,
     /// Instead of two runs: run this experiment (TOML; `-` for standard input) on every model that can carry it; ends with 3 if fewer than two do
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "experiment")]
     pub models: Option<PathBuf>,
-    /// With --models: override a value of the experiment, as `run` does; repeatable
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "models", conflicts_with = "a")]
+    /// Instead of two runs: run this experiment with all its jobs, and with each of them alone in its place, and tell how much they slow each other down
+    #[arg(long, value_name = "FILE", group = "experiment")]
+    pub alone: Option<PathBuf>,
+    /// With --models or --alone: override a value of the experiment, as `run` does; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "experiment", conflicts_with = "a")]
     pub set: Vec<String>,
-    /// With --models: write the table (CSV, Parquet) and the figure (SVG, PDF) into this directory; those of the same names are replaced
-    #[arg(long, value_name = "DIR", requires = "models", conflicts_with = "a")]
+    /// With --models or --alone: write the table (CSV, Parquet) into this directory, and the figure (SVG, PDF) or the JSON object; those of the same names are replaced
+    #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "a")]
     pub out: Option<PathBuf>,
-    /// With --models: threads of each run; the models run one after another
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), requires = "models", conflicts_with = "a")]
+    /// With --models: threads of each run; the models run one after another. With --alone: runs at a time, each in one thread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), requires = "experiment", conflicts_with = "a")]
     pub threads: u32,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]

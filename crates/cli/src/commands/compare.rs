@@ -1,4 +1,5 @@
-//! `netloom compare A B`: two finished runs side by side; `netloom compare --models FILE`: one experiment on every model.
+//! `netloom compare A B`: two finished runs side by side; `netloom compare --models FILE`: one experiment on every model;
+//! `netloom compare --alone FILE`: its jobs together, and each alone.
 
 use crate::{
     args::{CompareArgs, Format},
@@ -10,6 +11,7 @@ use netloom::{
     Input, Registry, RunOptions,
     compare::{Tolerances, compare, load, text},
     compare_models::compare_models,
+    interference::{Asked, interference},
 };
 use std::path::Path;
 
@@ -20,6 +22,9 @@ use std::path::Path;
 pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
     if let Some(file) = &args.models {
         return models(file, args, console);
+    }
+    if let Some(file) = &args.alone {
+        return alone(file, args, console);
     }
     let [a_path, b_path] = [&args.a, &args.b].map(|path| path.as_deref().unwrap_or(Path::new("")));
     let (a, b) = (load(a_path)?, load(b_path)?);
@@ -49,4 +54,16 @@ fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome
     }
     console.answer(args.format, &found.text(), &found.object())?;
     Ok(if found.compares() { Exit::Done } else { Exit::Experiment })
+}
+
+/// Runs the experiment with all jobs, and with each alone.
+fn alone(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
+    let input = Input { file: file.to_owned(), set: args.set.clone() };
+    let asked = Asked { threads: args.threads, options: RunOptions::default() };
+    let found = interference(&Registry::standard(), &input, &asked, &Terminal::new(console))?;
+    if let Some(directory) = &args.out {
+        found.write(directory)?;
+    }
+    console.answer(args.format, &found.text(), &found.object())?;
+    Ok(Exit::Done)
 }

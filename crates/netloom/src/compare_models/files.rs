@@ -161,7 +161,11 @@ impl ModelComparison {
 }
 
 /// Writes one file.
-fn put(directory: &Path, name: &str, write: &dyn Fn(File) -> io::Result<()>) -> Result<PathBuf, Error> {
+pub(crate) fn put(
+    directory: &Path,
+    name: &str,
+    write: &dyn Fn(File) -> io::Result<()>,
+) -> Result<PathBuf, Error> {
     let path = directory.join(name);
     let put = fs::create_dir_all(directory).and_then(|()| File::create(&path)).and_then(write);
     put.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;

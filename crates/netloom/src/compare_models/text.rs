@@ -123,7 +123,7 @@ fn time(seconds: f64) -> String {
 }
 
 /// Columns in two spaces' distance: the first two to the left, numbers to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let wide = |column: usize| lines.iter().filter_map(|l| l.get(column)).map(|c| c.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| wide(column).unwrap_or(0)).collect();

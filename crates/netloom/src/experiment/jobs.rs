@@ -2,13 +2,14 @@
 
 use super::{
     file::File,
-    keys::Choices,
+    keys::{COPIES, Choices, EVERY},
     reader::{self, Spec},
     tree::{Data, Entry, Node, Table},
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Param, Value},
+    units::MAX_TIME,
 };
 use model::section::Section;
 use workload::registry::{
@@ -16,7 +17,8 @@ use workload::registry::{
     SIZES, Takes, WorkloadEntry,
 };
 
-/// A job as written.
+/// A job as written, or one of its copies.
+#[derive(Clone)]
 pub struct Job {
     /// All its keys.
     pub section: Section,
@@ -64,11 +66,12 @@ pub(super) fn read_jobs(
                 let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
                 diagnostics.push(diagnostic.help(help));
             }
-            items
-                .iter()
-                .enumerate()
-                .filter_map(|(i, item)| read_job(i, item, (time, file.choices), diagnostics))
-                .collect()
+            let mut jobs = Vec::new();
+            for (i, item) in items.iter().enumerate() {
+                let job = read_job(i, item, (time, file.choices), diagnostics);
+                jobs.extend(job.into_iter().flat_map(|job| copies(job, diagnostics)));
+            }
+            jobs
         }
         Some(entry) => {
             let diagnostic = Diagnostic::new(entry.key_place, "`job` must be a list of jobs");
@@ -124,6 +127,34 @@ fn read_job(
         _ => None,
     };
     Some(Job { sharing: Sharing::of(&section, choices), section, workload, arrival, placement, message })
+}
+
+/// The jobs that one stands for. They have no keys of copies any more: the resolved experiment tells every job, and reads back the same.
+fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
+    let (count, every) = (job.section.values.0.remove(COPIES), job.section.values.0.remove(EVERY));
+    job.section.params.retain(|p| ![COPIES, EVERY].contains(&p.name));
+    let Some(Value::Int(count)) = count else {
+        if every.is_some() {
+            let message = "`every` is the time between the starts of copies, and there are none";
+            let help = "add `copies = 2`, or remove `every`";
+            diagnostics.push(Diagnostic::new(job.section.place(EVERY), message).help(help));
+            job.section.complete = false;
+        }
+        return vec![job];
+    };
+    let every = if let Some(Value::Time(every)) = every { every } else { 0 };
+    let copy = |number: u64| {
+        let mut copy = job.clone();
+        let values = &mut copy.section.values.0;
+        if let Some(Value::Text(name)) = values.get_mut("name") {
+            *name = format!("{name}-{number}");
+        }
+        if let Some(Value::Time(start)) = values.get_mut("start") {
+            *start = start.saturating_add(every.saturating_mul(number)).min(MAX_TIME);
+        }
+        copy
+    };
+    (0..count).map(copy).collect()
 }
 
 /// True if messages follow from replies: then nothing says when they arrive.

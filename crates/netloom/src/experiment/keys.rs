@@ -32,6 +32,15 @@ pub const PORTALS: About = portals::nic::ABOUT;
 /// What a run derived, as `summary.json` has it in `[model]`: a table that is left alone when it is read back, since it is derived anew.
 pub const DERIVED: &str = "derived";
 
+/// Key of `[[job]]`: how many jobs it stands for.
+pub const COPIES: &str = "copies";
+
+/// Key of `[[job]]`: time from the start of a copy to that of the next.
+pub const EVERY: &str = "every";
+
+/// Most copies of a job.
+pub const MAX_COPIES: u64 = 4096;
+
 /// Most partitions that can be asked for.
 pub const MAX_PARTITIONS: u32 = 65_536;
 
@@ -198,7 +207,8 @@ pub const JOB: About = About {
     name: "job",
     summary: "what runs on the network; one [[job]] for each",
     doc: "`workload`, `arrival` and `placement` name entries of `netloom list`, whose parameters stand beside them. \
-          Jobs share the network and no terminal.",
+          Jobs share the network and no terminal: they take their places in the order of the file, each among the terminals that those before it left free. \
+          `netloom compare --alone FILE` tells how much they slow each other down. Results know the jobs that `copies` makes, one by one.",
     source: "",
     params: &[
         Param {
@@ -230,6 +240,18 @@ pub const JOB: About = About {
             kind: Kind::Time,
             default: Some("0 s"),
             doc: "Virtual time at which the job starts.",
+        },
+        Param {
+            name: COPIES,
+            kind: Kind::Int { min: 1, max: MAX_COPIES },
+            default: OPTIONAL,
+            doc: "So many jobs like this one, one after the other in its place: each has ranks, terminals and random streams of its own, and the number of the copy behind its name, from 0.",
+        },
+        Param {
+            name: EVERY,
+            kind: Kind::Time,
+            default: OPTIONAL,
+            doc: "With `copies`: each copy starts so much later than the one before; 0 s if left out.",
         },
         SIZES,
         SIZE_WEIGHTS,
@@ -341,7 +363,8 @@ pub const OUTPUT: About = About {
             name: "window",
             kind: Kind::Time,
             default: Some("0 s"),
-            doc: "Length of a window of the time series; 0 s for no series.",
+            doc: "Length of a window of the time series; 0 s for no series. Programs: also of the table `message_windows`: number, bytes, mean size and standard \
+                  deviation of the messages sent, by job, point to point or of collectives, within their terminals or leaving them.",
         },
         Param {
             name: "per_port",

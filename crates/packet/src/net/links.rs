@@ -25,7 +25,7 @@ impl<R: Router> Net<R> {
         c: ChunkRow,
         u: LocalPort,
         vc: ChannelId,
-        start: Ps,
+        mut start: Ps,
         fx: &mut impl Fx,
     ) {
         let line = Self::line(cx, u);
@@ -35,10 +35,15 @@ impl<R: Router> Net<R> {
         if !cx.net.uniform {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
-            *self.carried.edit(u) += u64::from(bytes);
-            if cx.net.sleep_after > 0 {
+            let carried = self.carried.edit(u);
+            let first = *carried == 0;
+            *carried += u64::from(bytes);
+            if let Some(sleep) = &cx.net.sleep {
                 let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
-                self.rests.edit(u).end(idle, cx.net.sleep_after);
+                // Alarms for arrivals are set for the earliest instant, and set anew if nothing is there: so a start may move.
+                if self.rests.edit(u).end(idle, first, sleep) {
+                    start += sleep.wait;
+                }
             }
         }
         if chunk.is_last() {

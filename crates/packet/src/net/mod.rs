@@ -375,7 +375,7 @@ impl<R: Router> Net<R> {
             ports: Table::new(lines, Port::default()),
             vcs: Table::new(vcs, Vc::default()),
             carried: Table::new(if net.uniform { 0 } else { lines }, 0),
-            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, Rest::default()),
+            rests: Table::new(if net.sleep.is_some() { lines } else { 0 }, Rest::default()),
             width: net.config.vcs,
             chunks: Rows::default(),
             flights: Rows::default(),
