@@ -8,6 +8,7 @@ pub mod experiments;
 pub mod indirect;
 pub mod racks;
 pub mod settling;
+pub mod slimmed;
 pub mod statements;
 pub mod traces;
 pub mod updates;
@@ -31,6 +32,7 @@ struct Effort {
     indirect: indirect::Effort,
     racks: racks::Effort,
     updates: updates::Effort,
+    slimmed: slimmed::Effort,
 }
 
 /// Racks of 8 hubs, on both sides of their crossover.
@@ -47,31 +49,36 @@ const LARGE: &[Shape] = &[
     Shape { boards: 4, switches: 8, racks: &[33, 65] },
 ];
 
+/// Children by level of trees of 64 and of 256 nodes, of switches with 4, 8 and 16 ports that lead down.
+const TREES_64: [&[u32]; 3] = [&[4, 4, 4], &[8, 8], &[16, 4]];
+const TREES_256: [&[u32]; 3] = [&[4, 4, 4, 4], &[8, 8, 4], &[16, 16]];
+
 fn effort(form: Form) -> Effort {
     let all: &[usize] = &[0, 1, 2, 3, 4];
+    let one: &[Application] = &[Application::MolecularDynamics];
     match form {
         Form::Smoke => Effort {
-            indirect: indirect::Effort {
-                steps: 1,
-                applications: &[Application::MolecularDynamics],
-                rules: &[0, 3],
-            },
+            indirect: indirect::Effort { steps: 1, applications: one, rules: &[0, 3] },
             racks: racks::Effort { iterations: 1 },
             updates: updates::Effort { shapes: SMALL, us: 24 },
+            slimmed: slimmed::Effort { grid: [4, 4, 4], steps: 1, trees: TREES_64, applications: one },
         },
         Form::Quick => Effort {
-            indirect: indirect::Effort {
-                steps: 5,
-                applications: &[Application::MolecularDynamics],
-                rules: all,
-            },
+            indirect: indirect::Effort { steps: 5, applications: one, rules: all },
             racks: racks::Effort { iterations: 2 },
             updates: updates::Effort { shapes: MEDIUM, us: 30 },
+            slimmed: slimmed::Effort { grid: [8, 8, 4], steps: 1, trees: TREES_256, applications: one },
         },
         Form::Whole | Form::Full => Effort {
             indirect: indirect::Effort { steps: 10, applications: &Application::ALL, rules: all },
             racks: racks::Effort { iterations: 5 },
             updates: updates::Effort { shapes: LARGE, us: 60 },
+            slimmed: slimmed::Effort {
+                grid: [8, 8, 4],
+                steps: 5,
+                trees: TREES_256,
+                applications: &Application::ALL,
+            },
         },
     }
 }
@@ -80,6 +87,7 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
     let effort = effort(asked.form);
     let experiments = Experiments::new(files, asked, watcher)?;
     let figures = [
+        ("figure_7", slimmed::run(&experiments, &effort.slimmed)?),
         ("figure_8", indirect::run(&experiments, &effort.indirect)?),
         ("figure_9", racks::run(&experiments, &effort.racks)?),
         ("gups", updates::run(&experiments, &effort.updates)?),

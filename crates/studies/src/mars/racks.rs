@@ -150,6 +150,7 @@ fn judged(rows: &[Row]) -> Vec<Statement> {
     let furthest = furthest.map_or_else(String::new, |row| {
         format!("at most {:.3} times ({})", row.time[1] / row.time[2], row.name)
     });
+    let busiest = |level: usize| rows.iter().map(|row| row.busiest[2][level]).fold(0.0, f64::max) * 100.0;
     let statement =
         |says, holds, why| Statement { place: "Figure 9", says, judgement: Judgement::of(holds), why };
     vec![
