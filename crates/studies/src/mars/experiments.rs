@@ -78,8 +78,17 @@ impl<'a> Experiments<'a> {
     /// # Errors
     /// If it cannot be written.
     pub fn draw(&self, name: &str, plot: &Plot) -> Result<(), Error> {
+        self.write(name, || (plot.svg(), plot.pdf()))
+    }
+
+    /// Writes a figure in both forms, if figures go anywhere.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, drawn: impl FnOnce() -> (String, Vec<u8>)) -> Result<(), Error> {
         let Some(out) = &self.asked.out else { return Ok(()) };
-        for (ending, bytes) in [("svg", plot.svg().into_bytes()), ("pdf", plot.pdf())] {
+        let (svg, pdf) = drawn();
+        for (ending, bytes) in [("svg", svg.into_bytes()), ("pdf", pdf)] {
             let path = out.join(format!("{name}.{ending}"));
             fs::write(&path, bytes).map_err(|e| unwritable(&path, &e))?;
         }

@@ -11,6 +11,7 @@ pub mod settling;
 pub mod slimmed;
 pub mod statements;
 pub mod traces;
+pub mod traffic;
 pub mod updates;
 
 use crate::{
@@ -29,6 +30,7 @@ pub const SPECIAL: Special = Special { name: "mars", compute: run, verify: None 
 
 /// How much a form runs.
 struct Effort {
+    traffic: traffic::Effort,
     indirect: indirect::Effort,
     racks: racks::Effort,
     updates: updates::Effort,
@@ -58,18 +60,21 @@ fn effort(form: Form) -> Effort {
     let one: &[Application] = &[Application::MolecularDynamics];
     match form {
         Form::Smoke => Effort {
+            traffic: traffic::Effort { steps: 2 },
             indirect: indirect::Effort { steps: 1, applications: one, rules: &[0, 3] },
             racks: racks::Effort { iterations: 1 },
             updates: updates::Effort { shapes: SMALL, us: 24 },
             slimmed: slimmed::Effort { grid: [4, 4, 4], steps: 1, trees: TREES_64, applications: one },
         },
         Form::Quick => Effort {
+            traffic: traffic::Effort { steps: 5 },
             indirect: indirect::Effort { steps: 5, applications: one, rules: all },
             racks: racks::Effort { iterations: 2 },
             updates: updates::Effort { shapes: MEDIUM, us: 30 },
             slimmed: slimmed::Effort { grid: [8, 8, 4], steps: 1, trees: TREES_256, applications: one },
         },
         Form::Whole | Form::Full => Effort {
+            traffic: traffic::Effort { steps: 10 },
             indirect: indirect::Effort { steps: 10, applications: &Application::ALL, rules: all },
             racks: racks::Effort { iterations: 5 },
             updates: updates::Effort { shapes: LARGE, us: 60 },
@@ -87,6 +92,7 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
     let effort = effort(asked.form);
     let experiments = Experiments::new(files, asked, watcher)?;
     let figures = [
+        ("figures_3_to_5", traffic::run(&experiments, &effort.traffic)?),
         ("figure_7", slimmed::run(&experiments, &effort.slimmed)?),
         ("figure_8", indirect::run(&experiments, &effort.indirect)?),
         ("figure_9", racks::run(&experiments, &effort.racks)?),

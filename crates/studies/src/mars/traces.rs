@@ -10,8 +10,7 @@ use std::fmt::Write as _;
 pub enum Application {
     /// Molecular dynamics as LAMMPS does it (Plimpton, J. Comp. Phys. 117, 1995, section 5): a periodic grid of boxes. In each step the positions of
     /// ghost atoms (24 B each) go to six neighbours, dimension after dimension, forces come back the same way, a transform of the charges sends short
-    /// blocks from everybody to everybody, and energies (48 B) are summed. Every fifth step atoms change boxes and ghosts are named anew. At the start a
-    /// table of forces is broadcast. Matrix: six diagonals of long messages (distances 1, X and X Y, both ways around) over a floor of short ones.
+    /// blocks from everybody to everybody, and energies (48 B) are summed. Before every fifth step atoms change boxes and ghosts are named anew. Matrix: six diagonals of long messages (distances 1, X and X Y, both ways around) over a floor of short ones.
     MolecularDynamics,
     /// Shock physics as CTH does it: blocks of a grid that is not periodic. In each step all variables of a face (40 of them, 8 B each, two layers) go to
     /// up to six neighbours at once, twice, and three numbers are reduced for the next time step. Matrix: three pairs of diagonals with gaps where the
@@ -82,7 +81,7 @@ fn molecular_dynamics(grid: [u32; 3], steps: u32, compute_us: u32) -> String {
     let ranks: u32 = grid.iter().product();
     let [x, y, z] = grid;
     let mut out = format!(
-        "# Molecular dynamics on a periodic grid of {x} x {y} x {z} boxes.\nranks {ranks}\n\nall {{\n  bcast 256 kB root 0\n  barrier\n"
+        "# Molecular dynamics on a periodic grid of {x} x {y} x {z} boxes.\nranks {ranks}\n\nall {{\n  barrier\n"
     );
     let (rebuilds, each) = blocks(steps);
     let _ = writeln!(out, "  repeat {rebuilds} as rebuild {{");
