@@ -30,7 +30,7 @@ const SAME: f64 = 0.02;
 pub struct Effort {
     /// Steps of the application.
     pub steps: u32,
-    /// Applications.
+    /// Applications that are run.
     pub applications: &'static [Application],
     /// Rules of choice, by index in [`RULES`].
     pub rules: &'static [usize],
@@ -246,8 +246,8 @@ fn judged(found: &Found, all: &[Found], exchange: &[[f64; 2]; 3]) -> Vec<Stateme
     let pairs: Vec<(f64, f64)> = (1..=3).filter_map(|racks| found.pair(racks)).collect();
     let [one, two, three] = pairs[..] else { return Vec::new() };
     let beside = |racks: u32| -> String {
-        let tell = |f: &Found| Some(format!("{} {:.3}", f.application.name(), f.pair(racks)?.0));
-        let others: Vec<String> = all.iter().skip(1).filter_map(tell).collect();
+        let one = |f: &Found| Some(format!("{} {:.3}", f.application.name(), f.pair(racks)?.0));
+        let others: Vec<String> = all.iter().skip(1).filter_map(one).collect();
         if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) }
     };
     let detour = format!(
@@ -259,15 +259,15 @@ fn judged(found: &Found, all: &[Found], exchange: &[[f64; 2]; 3]) -> Vec<Stateme
     );
     let mut all = vec![
         statement(
-            "one indirect route beside the direct one is no improvement with static choice",
+            "one indirect route beside the direct one is no improvement if the choice is static",
             one.0 >= 1.0 - SAME,
             format!("{:.3} of the direct run time{}; {detour}", one.0, beside(1)),
         ),
         statement(
-            "adaptive choice hardly makes up for what one static indirect route costs",
+            "adaptive choice hardly makes up for what one indirect route costs if the choice is static",
             one.1 >= 1.0 - SAME,
             format!(
-                "{:.3} with adaptive, {:.3} with static choice; of the exchange alone {:.3} and {:.3}: the queue at the first router tells when a route is full, so each carries what \
+                "{:.3} if adaptive, {:.3} if static; of the exchange alone {:.3} and {:.3}: the queue at the first router tells when a route is full, so each carries what \
                  it can, 15 GB/s together instead of 10",
                 one.1, one.0, exchange[0][1], exchange[0][0]
             ),
@@ -285,7 +285,7 @@ fn judged(found: &Found, all: &[Found], exchange: &[[f64; 2]; 3]) -> Vec<Stateme
             ),
         ),
         statement(
-            "adaptive choice is at least as good as static choice",
+            "adaptive choice is at least as good as any that is static",
             pairs.iter().all(|pair| pair.1 <= pair.0 + SAME),
             pairs.iter().map(|p| format!("{:.3} <= {:.3}", p.1, p.0)).collect::<Vec<_>>().join(", "),
         ),

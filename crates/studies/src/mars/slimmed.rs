@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 const FILE: &str = "tree.toml";
 /// Quarters of the bandwidth that are left out at each level.
 const LESS: [u32; 4] = [0, 1, 2, 3];
-/// Placements.
+/// Placements: what the paper calls them, and their names here.
 const PLACEMENTS: [(&str, &str); 2] = [("sequential", "linear"), ("shuffled", "random")];
 /// A delay that is more than so many times another is significantly worse.
 const WORSE: f64 = 1.25;
@@ -31,7 +31,7 @@ pub struct Effort {
     pub steps: u32,
     /// Children of the switches of each level: trees of all nodes for `k` of 4, 8 and 16.
     pub trees: [&'static [u32]; 3],
-    /// Applications.
+    /// Applications that are run.
     pub applications: &'static [Application],
 }
 
@@ -179,10 +179,10 @@ fn plot(rows: &[Row], application: &str) -> Plot {
     }
 }
 
-/// Rows of a placement, told one after the other.
-fn told(rows: &[Row], placement: usize, tell: impl Fn(&Row) -> String) -> String {
+/// Something of each row of a placement, one after the other.
+fn listed(rows: &[Row], placement: usize, each: impl Fn(&Row) -> String) -> String {
     let of = rows.iter().filter(|row| row.placement == placement);
-    of.map(|row| format!("{} {}", row.name(), tell(row))).collect::<Vec<_>>().join(", ")
+    of.map(|row| format!("{} {}", row.name(), each(row))).collect::<Vec<_>>().join(", ")
 }
 
 fn statement(says: &'static str, holds: bool, why: String) -> Statement {
@@ -191,7 +191,7 @@ fn statement(says: &'static str, holds: bool, why: String) -> Statement {
 
 fn judged(rows: &[Row]) -> Vec<Statement> {
     let of = |placement: usize| rows.iter().filter(move |row| row.placement == placement);
-    let grown = |placement, quarters| told(rows, placement, |row| format!("{:.2}", row.grown(quarters)));
+    let grown = |placement, quarters| listed(rows, placement, |row| format!("{:.2}", row.grown(quarters)));
     let ordered = |placement: usize, quarters: usize| {
         let all: Vec<f64> = of(placement).map(|row| row.grown(quarters)).collect();
         all.windows(2).all(|pair| pair[1] <= pair[0] * 1.02)
@@ -208,7 +208,7 @@ fn judged(rows: &[Row]) -> Vec<Statement> {
             format!(
                 "sequential {} times the delay of the full tree (significant: from {WORSE}), but run times only {}: some us more for a packet are a small part of a step",
                 grown(0, 2),
-                told(rows, 0, |row| format!("{:.2}", row.run[2] / row.run[0]))
+                listed(rows, 0, |row| format!("{:.2}", row.run[2] / row.run[0]))
             ),
         ),
         statement(
@@ -230,7 +230,8 @@ fn judged(rows: &[Row]) -> Vec<Statement> {
 fn placements(rows: &[Row]) -> Vec<Statement> {
     let of = |placement: usize| rows.iter().filter(move |row| row.placement == placement);
     let both = || of(0).zip(of(1));
-    let top = |placement| told(rows, placement, |row| format!("{:.0} %", row.levels.last().unwrap_or(&0.0)));
+    let top =
+        |placement| listed(rows, placement, |row| format!("{:.0} %", row.levels.last().unwrap_or(&0.0)));
     let above = |row: &Row| row.levels.last().is_some_and(|share| *share > 50.0);
     let times: Vec<String> = both()
         .map(|(ordered, mixed)| format!("{} {:.2} times", ordered.name(), mixed.delay[0] / ordered.delay[0]))
@@ -243,7 +244,7 @@ fn placements(rows: &[Row]) -> Vec<Statement> {
             format!(
                 "{} in the full tree (significant: from {WORSE}). In order, packets that do not leave their leaf take {} us: bursts at terminals are a part of both delays",
                 times.join(", "),
-                told(rows, 0, |row| format!("{:.1}", row.leaf))
+                listed(rows, 0, |row| format!("{:.1}", row.leaf))
             ),
         ),
         statement(
