@@ -10,12 +10,9 @@ use netloom::{
 use report::plot::Plot;
 use std::{
     fs,
+    io::{self, ErrorKind as Io},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
 };
-
-/// Folders made so far.
-static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
 /// The study's experiments, and where their files are.
 pub struct Experiments<'a> {
@@ -31,14 +28,14 @@ impl<'a> Experiments<'a> {
     /// # Errors
     /// If it cannot be made.
     pub fn new(files: &'a Files, asked: &'a Asked<'a>, watcher: &'a dyn Watcher) -> Result<Self, Error> {
-        let folder = asked.out.as_ref().map_or_else(
-            || {
-                let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-                std::env::temp_dir().join(format!("netloom-mars-{}-{number}", std::process::id()))
-            },
-            |out| out.join("experiments"),
-        );
-        fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
+        let folder = match &asked.out {
+            Some(out) => {
+                let folder = out.join("experiments");
+                fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
+                folder
+            }
+            None => fresh(&std::env::temp_dir())?,
+        };
         Ok(Self { files, asked, watcher, folder })
     }
 
@@ -102,6 +99,19 @@ impl Drop for Experiments<'_> {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// A folder that nobody else has: the first number that is free is taken by making it.
+fn fresh(parent: &Path) -> Result<PathBuf, Error> {
+    let name = |number: u32| parent.join(format!("netloom-mars-{}-{number}", std::process::id()));
+    for number in 0..10_000 {
+        match fs::create_dir(name(number)) {
+            Ok(()) => return Ok(name(number)),
+            Err(error) if error.kind() == Io::AlreadyExists => {}
+            Err(error) => return Err(unwritable(parent, &error)),
+        }
+    }
+    Err(unwritable(parent, &io::Error::from(Io::AlreadyExists)))
 }
 
 /// Makespan of a job by its index, in ps.

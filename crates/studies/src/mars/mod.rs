@@ -39,16 +39,16 @@ struct Effort {
 
 /// Racks of 8 hubs, on both sides of their crossover.
 const SMALL: &[Shape] = &[Shape { boards: 2, switches: 4, racks: &[9, 17] }];
-/// The same further, and of 16 hubs at their crossover.
+/// The same further, and of 16 hubs below theirs.
 const MEDIUM: &[Shape] = &[
     Shape { boards: 2, switches: 4, racks: &[9, 17, 25, 33] },
-    Shape { boards: 4, switches: 4, racks: &[17, 33, 65] },
+    Shape { boards: 4, switches: 4, racks: &[17, 33] },
 ];
-/// The same further, and PERCS' racks of 32 hubs.
+/// The same further, of 16 hubs across their crossover at 64.5, and PERCS' racks of 32 hubs.
 const LARGE: &[Shape] = &[
     Shape { boards: 2, switches: 4, racks: &[9, 17, 25, 33, 41] },
-    Shape { boards: 4, switches: 4, racks: &[17, 33, 49, 65, 81] },
-    Shape { boards: 4, switches: 8, racks: &[33, 65] },
+    Shape { boards: 4, switches: 4, racks: &[17, 33, 65] },
+    Shape { boards: 4, switches: 8, racks: &[33] },
 ];
 
 /// Children by level of trees of 64 and of 256 nodes, of switches with 4, 8 and 16 ports that lead down.
@@ -77,7 +77,7 @@ fn effort(form: Form) -> Effort {
             traffic: traffic::Effort { steps: 10 },
             indirect: indirect::Effort { steps: 10, applications: &Application::ALL, rules: all },
             racks: racks::Effort { iterations: 5 },
-            updates: updates::Effort { shapes: LARGE, us: 60 },
+            updates: updates::Effort { shapes: LARGE, us: 40 },
             slimmed: slimmed::Effort {
                 grid: [8, 8, 4],
                 steps: 5,

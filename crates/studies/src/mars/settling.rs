@@ -109,7 +109,7 @@ fn name(time: Option<f64>) -> String {
 }
 
 impl Settled {
-    /// For people.
+    /// The result as text, for people.
     #[must_use]
     pub fn text(&self) -> String {
         format!(
@@ -123,7 +123,7 @@ impl Settled {
         )
     }
 
-    /// For programs.
+    /// The result as JSON, for programs.
     #[must_use]
     pub fn object(&self) -> Json {
         json!({"throughput": self.throughput, "buffers": self.buffers, "port": self.port, "link": self.link})

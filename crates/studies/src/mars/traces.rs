@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-/// An application.
+/// An application of the paper's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// Molecular dynamics as LAMMPS does it (Plimpton, J. Comp. Phys. 117, 1995, section 5): a periodic grid of boxes. In each step the positions of

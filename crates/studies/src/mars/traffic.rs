@@ -35,7 +35,7 @@ pub struct Sum {
     pub operations: u64,
     /// Messages, which are the sends among them.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
     /// Sum of the squares of their sizes.
     squares: f64,
@@ -65,7 +65,7 @@ impl Sum {
 
 /// All that an application sends.
 pub struct Counted {
-    /// Its ranks.
+    /// How many ranks it has.
     pub ranks: usize,
     /// Messages by size: 1 B, 2 to 3 B, 4 to 7 B and so on.
     pub sizes: Vec<u64>,

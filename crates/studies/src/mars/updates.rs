@@ -61,7 +61,7 @@ pub fn crossover(hubs: u32) -> f64 {
     (f64::from(hubs * hubs) * RATES[0] / RATES[1] + 1.0) / 2.0
 }
 
-/// One size.
+/// One size of the system, and what came of it.
 struct Size {
     hubs: u32,
     racks: u32,
