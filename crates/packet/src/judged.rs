@@ -144,7 +144,7 @@ fn finite_sources(
     }
     let packets = (o.packets.1 as f64 / o.messages.max(1) as f64).ceil();
     let own = net.packet_time() as f64 * packets;
-    let waited = message - packet - net.config.adapter_delay as f64 - (own - net.packet_time() as f64);
+    let waited = message - packet - net.adapter.mean() as f64 - (own - net.packet_time() as f64);
     let (burst, ranks) = (throughput::burst(&setup.jobs), setup.jobs.iter().map(|j| j.placement.len()));
     let own = own * burst as f64;
     // A few bursts are no rate: how long they take tells nothing of what could be kept up.

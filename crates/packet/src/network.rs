@@ -1,6 +1,7 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
+    adapter::delay::Delay,
     config::{PacketConfig, RoutePer},
     congestion_control::CongestionControl,
     losses::Losses,
@@ -161,6 +162,8 @@ pub struct Network {
     pub roster: Arc<Roster>,
     /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
     pub message_time: Ps,
+    /// How long adapters take for a message.
+    pub adapter: Delay,
     /// Time of a full packet on a terminal's link, in whole picoseconds.
     pub packet_pace: Ps,
     /// What a hybrid run needs.
@@ -220,14 +223,15 @@ fn reacts(setup: &Setup) -> bool {
 }
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
-/// delivered, predictors, losses and their transport, service classes, routings
+/// delivered, predictors, losses and their transport, service classes, host latencies that vary, routings
 /// whose heads ask for several outputs at once, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
     // Whoever has a transport or congestion control reacts.
     let few = setup.hybrid.is_some() || setup.change.is_some();
+    let jitter = setup.packet.adapter_jitter > 0;
     let classes = setup.services.is_some() || setup.routing.facts().escapes.is_some();
-    !reacts(setup) && !few && !classes
+    !reacts(setup) && !few && !classes && !jitter
 }
 
 impl Network {
@@ -316,6 +320,7 @@ impl Network {
             info_period: info_period(setup),
             roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
             message_time,
+            adapter: Delay::new(config.adapter_delay, config.adapter_jitter, setup.seed),
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
             hybrid,

@@ -47,6 +47,7 @@ pub fn setup(
         router_delay: 100_000,
         route_per: RoutePer::Chunk,
         adapter_delay: 0,
+        adapter_jitter: 0,
         arbiter: Arbiter::RoundRobin,
         info_delay: 0,
         pipeline: None,

@@ -97,7 +97,18 @@ impl<R: Router> State<R> {
         };
         // A workload that has nothing more stays at the end of time.
         let offset = if Net::<R>::FULL && created != NEVER { phase.offset } else { 0 };
-        created.saturating_add(cx.net.config.adapter_delay).saturating_sub(offset).max(row.request)
+        created.saturating_add(self.adapter_time(cx, i)).saturating_sub(offset).max(row.request)
+    }
+
+    /// How long the adapter takes for the message in hand, or for the next one.
+    #[inline]
+    pub(crate) fn adapter_time(&self, cx: &Static, i: u32) -> Ps {
+        if !Net::<R>::FULL {
+            return cx.net.adapter.least();
+        }
+        let row = self.terminals.get(i);
+        let number = row.messages.wrapping_sub(u32::from(row.cutting.active));
+        cx.net.adapter.of(cx.local.terminals[i as usize], number)
     }
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
@@ -249,7 +260,8 @@ impl<R: Router> State<R> {
         self.enqueue_packet(cx, i, &packet, bytes, time);
         let time = time + Net::<R>::suspended(fx);
         if Net::<R>::is_hybrid(cx) {
-            let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
+            let delay = cx.net.adapter.of(terminal, cutting.number & !REPLY_NUMBER);
+            let ready = cutting.created.saturating_add(delay);
             let (size, link) = (cx.net.size_of(&packet), cx.net.pace_of(bytes));
             self.surrogate.paces.edit(i).learn(time, ready, size, link);
         }

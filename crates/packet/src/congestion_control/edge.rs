@@ -36,7 +36,7 @@ impl<R: Router> State<R> {
             return NEVER;
         }
         let (created, read_on) = self.offered(self.terminals.get(i));
-        created.saturating_add(if read_on { 0 } else { cx.net.config.adapter_delay })
+        created.saturating_add(if read_on { 0 } else { self.adapter_time(cx, i) })
     }
 
     /// Instant of the next thing that a terminal does by itself: it takes a message over, or hands a packet over.

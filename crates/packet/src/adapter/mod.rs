@@ -1,0 +1,3 @@
+//! Network adapters: what lies between a rank and its terminal's link.
+
+pub mod delay;
