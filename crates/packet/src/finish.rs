@@ -1,6 +1,7 @@
 //! From measurements to the summary.
 
 use super::{
+    adapter,
     congestion_control::{marks::Counts as MarkCounts, report},
     effects::Wire,
     ended::{Carried, Ended, Rested, utilisation},
@@ -85,6 +86,7 @@ pub fn state_hash<R: Router>(
         hash_terminals(d, &mut sum);
         d.state.transport.hash(&d.cx.local.terminals, &mut sum);
         d.state.control.hash(&d.cx.local.terminals, &mut sum);
+        d.state.adapters.hash(&mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
         }
@@ -213,6 +215,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.resilience = resilience(net, &ended, simulated);
     let span = simulated.checked_sub(setup.warmup);
     summary.congestion_control = net.control.as_ref().map(|c| report::block(c, &setup.jobs, &ended, span));
+    summary.adapter =
+        net.adapter.as_ref().map(|a| adapter::report::block(a, &o.adapter, o.latency.moments().count));
     let energy = setup.energy.as_ref().map(|e| {
         let delivered = (o.messages, o.bytes_total);
         let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));

@@ -1,7 +1,7 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
-    adapter::delay::Delay,
+    adapter::{config::Adapter, delay::Delay},
     config::{PacketConfig, RoutePer},
     congestion_control::CongestionControl,
     losses::Losses,
@@ -163,7 +163,9 @@ pub struct Network {
     /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
     pub message_time: Ps,
     /// How long adapters take for a message.
-    pub adapter: Delay,
+    pub adapter_delay: Delay,
+    /// What adapters do with packets that arrive, if they are described.
+    pub adapter: Option<Adapter>,
     /// Time of a full packet on a terminal's link, in whole picoseconds.
     pub packet_pace: Ps,
     /// What a hybrid run needs.
@@ -223,15 +225,15 @@ fn reacts(setup: &Setup) -> bool {
 }
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
-/// delivered, predictors, losses and their transport, service classes, host latencies that vary, routings
+/// delivered, predictors, losses and their transport, service classes, adapters that do something, routings
 /// whose heads ask for several outputs at once, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
     // Whoever has a transport or congestion control reacts.
     let few = setup.hybrid.is_some() || setup.change.is_some();
-    let jitter = setup.packet.adapter_jitter > 0;
+    let adapter = setup.packet.adapter_jitter > 0 || setup.adapter.is_some();
     let classes = setup.services.is_some() || setup.routing.facts().escapes.is_some();
-    !reacts(setup) && !few && !classes && !jitter
+    !reacts(setup) && !few && !classes && !adapter
 }
 
 impl Network {
@@ -320,7 +322,8 @@ impl Network {
             info_period: info_period(setup),
             roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
             message_time,
-            adapter: Delay::new(config.adapter_delay, config.adapter_jitter, setup.seed),
+            adapter_delay: Delay::new(config.adapter_delay, config.adapter_jitter, setup.seed),
+            adapter: setup.adapter,
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
             hybrid,

@@ -98,6 +98,9 @@ impl OnDemand {
                 "interfaces of live programs hand their packets over themselves: [congestion_control] is for jobs",
             );
         }
+        if setup.adapter.is_some() {
+            return refuse("interfaces of live programs take packets as they come: [adapter] is for jobs");
+        }
         if setup.services.is_some() {
             return refuse("live programs are no jobs with a class: [service] is for jobs");
         }

@@ -72,6 +72,7 @@ pub fn setup(
         measure: Measure::default(),
         resilience: None,
         control: None,
+        adapter: None,
         energy: None,
         node: None,
         services: None,

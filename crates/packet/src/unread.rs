@@ -1,6 +1,7 @@
 //! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
 
 use crate::{
+    adapter,
     config::Injects,
     congestion_control::{self, none, scheme::SchemeEntry},
     hybrid,
@@ -38,6 +39,11 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     {
         let why = "scheme \"none\" notifies nobody";
         all.extend(Unread::all("congestion_control", &["notification_delay"], why));
+    }
+    if let Some(adapter) = parts.written.own(adapter::config::ABOUT.name)
+        && adapter.section.get("resequencing") == Some(&Value::Bool(false))
+    {
+        all.extend(Unread::all("adapter", &["buffer"], "without `resequencing` nothing is held"));
     }
     all.extend(unmarked(parts));
     if parts.routing.as_ref().is_some_and(|r| r.facts().escapes.is_some()) {

@@ -1,3 +1,7 @@
 //! Network adapters: what lies between a rank and its terminal's link.
 
+pub mod config;
 pub mod delay;
+mod edge;
+pub mod order;
+pub mod report;

@@ -328,6 +328,7 @@ impl Sketch {
             check: true,
             resilience: None,
             control: None,
+            adapter: None,
             energy: None,
             node: None,
             services: None,
