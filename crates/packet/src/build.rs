@@ -230,9 +230,12 @@ fn adapter(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnosti
     let adapter = Adapter::from_values(&section.values, packet.packet)
         .map_err(|problems| section.report(problems, diagnostics))
         .ok()?;
-    if adapter.resequencing && parts.written.own(congestion_control::config::ABOUT.name).is_some() {
-        let place = section.place("resequencing");
-        let help = "set `resequencing = false`, or remove [congestion_control]";
+    let controlled = parts.written.own(congestion_control::config::ABOUT.name).is_some();
+    if adapter.injection.is_some() && controlled {
+        let keys = ["queues", "injection_rate", "window"];
+        let place = keys.iter().find_map(|key| section.places.get(*key).copied());
+        let help = "leave `queues`, `injection_rate` and `window` out, or remove [congestion_control]";
+        let place = place.unwrap_or(section.home);
         diagnostics.push(Diagnostic::new(place, adapter::config::CONTROL).help(help));
     }
     Some(adapter)

@@ -139,7 +139,11 @@ impl Census {
                 Due::Message(Wire::Predicted(p)) => self.find_whole(p.id, p.packets),
                 Due::Wake(_)
                 | Due::Message(
-                    Wire::Credit { .. } | Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Notice { .. },
+                    Wire::Credit { .. }
+                    | Wire::Ahead { .. }
+                    | Wire::Ack { .. }
+                    | Wire::Notice { .. }
+                    | Wire::Taken { .. },
                 ) => {}
             }
         }

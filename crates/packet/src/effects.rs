@@ -115,7 +115,7 @@ pub enum Record {
         created: Ps,
         /// Packets that the adapter holds, this one included.
         packets: u32,
-        /// Their payload.
+        /// Payload of these packets, in bytes.
         bytes: u64,
     },
     /// A packet that was held is handed on.
@@ -369,6 +369,15 @@ pub enum Wire {
         source: TerminalId,
         /// Terminal that it arrived at.
         destination: TerminalId,
+    },
+    /// A destination has taken a packet.
+    Taken {
+        /// Terminal that sent it.
+        source: TerminalId,
+        /// Terminal that it was for.
+        destination: TerminalId,
+        /// Payload of the packet, in bytes.
+        bytes: u32,
     },
     /// A credit for a link of the receiver.
     Credit {

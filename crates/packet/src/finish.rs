@@ -86,7 +86,7 @@ pub fn state_hash<R: Router>(
         hash_terminals(d, &mut sum);
         d.state.transport.hash(&d.cx.local.terminals, &mut sum);
         d.state.control.hash(&d.cx.local.terminals, &mut sum);
-        d.state.adapters.hash(&mut sum);
+        d.state.adapters.add_state(&mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
         }
@@ -107,6 +107,14 @@ pub fn state_hash<R: Router>(
                 }
                 Due::Message(Wire::Notice { source, destination }) => {
                     sum.add(37 << 32 | u64::from(*source), key.time, u64::from(*destination), 0);
+                }
+                Due::Message(Wire::Taken { source, destination, bytes }) => {
+                    sum.add(
+                        43 << 32 | u64::from(*source),
+                        key.time,
+                        u64::from(*destination),
+                        u64::from(*bytes),
+                    );
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 // It goes ahead at once within a partition and as a message to another one: where it is says nothing.

@@ -97,14 +97,16 @@ fn flows(setup: &Setup, terminals: u64, lines: u64, control: &CongestionControl)
         .saturating_add(lines * size_of::<Counts>() as u64)
 }
 
-/// Bytes of adapters: what each knows of every source that may send to it, and what it holds if that is bounded.
+/// Bytes of adapters: what each knows of every source that may send to it, what it holds if that is bounded, and queues of messages.
 fn order(setup: &Setup, terminals: u64) -> u64 {
     /// Both ends of a pair and their entries in maps.
-    const PAIR: u64 = 56 + 40;
+    const PAIR: u64 = 56 + 40 + 24;
     let pairs = terminals.saturating_mul(terminals).min(sendable(setup));
     let packets = setup.adapter.map_or(0, |a| if a.buffer < u64::MAX { a.buffer } else { 0 });
     let held = packets / u64::from(setup.packet.packet) * size_of::<Held>() as u64;
-    pairs.saturating_mul(PAIR).saturating_add(terminals.saturating_mul(held))
+    let queued = setup.adapter.and_then(|a| a.injection).map_or(0, |i| u64::from(i.messages));
+    let each = queued * (size_of::<Parcel>() + size_of::<Flow>()) as u64 + size_of::<Source>() as u64;
+    pairs.saturating_mul(PAIR).saturating_add(terminals.saturating_mul(held + each))
 }
 
 /// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.

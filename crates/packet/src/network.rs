@@ -1,7 +1,10 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
-    adapter::{config::Adapter, delay::Delay},
+    adapter::{
+        config::{Adapter, Injection},
+        delay::Delay,
+    },
     config::{PacketConfig, RoutePer},
     congestion_control::CongestionControl,
     losses::Losses,
@@ -219,9 +222,10 @@ fn answers(setup: &Setup) -> bool {
     setup.jobs.is_empty() || setup.resilience.is_some() || setup.jobs.iter().any(answers)
 }
 
-/// Somebody looks at deliveries when they are: who answers, or notifies sources of marks.
+/// Somebody looks at deliveries when they are: who answers, or notifies sources of marks or of what is taken.
 fn reacts(setup: &Setup) -> bool {
-    answers(setup) || setup.control.is_some()
+    let acknowledged = setup.adapter.and_then(|a| a.injection).is_some_and(|i| i.window > 0);
+    answers(setup) || setup.control.is_some() || acknowledged
 }
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
@@ -332,6 +336,13 @@ impl Network {
             control: setup.control.clone(),
             mark_stream: Stream::new(setup.seed, Purpose::Mark, 0),
         }
+    }
+
+    /// How packets leave their terminals, if not as they come and congestion control does not say it.
+    #[inline]
+    #[must_use]
+    pub fn outlet(&self) -> Option<&Injection> {
+        self.adapter.as_ref()?.injection.as_ref()
     }
 
     /// Rules of pipelined routers.

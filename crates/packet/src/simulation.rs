@@ -246,7 +246,7 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
         if setup.resilience.is_some() || setup.hybrid.is_some() {
             return Err(Failure::Setup(TRANSPORT.into()));
         }
-        if adapter.resequencing && setup.control.is_some() {
+        if adapter.injection.is_some() && setup.control.is_some() {
             return Err(Failure::Setup(CONTROL.into()));
         }
     }

@@ -104,7 +104,11 @@ impl<R: Router> PacketDomain<R> {
             posted: Posted::default(),
             surrogate: Surrogate::new(&net, local.terminals.len()),
             transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
-            control: Sources::new(if net.control.is_some() { local.terminals.len() } else { 0 }),
+            control: Sources::new(if net.control.is_some() || net.outlet().is_some() {
+                local.terminals.len()
+            } else {
+                0
+            }),
             adapters: Adapters::new(if net.adapter.is_some() { local.terminals.len() } else { 0 }),
             net: Net::new(&net, &local),
             terminals: Table::new(local.terminals.len(), terminal),
@@ -190,6 +194,9 @@ impl<R: Router> Domain for PacketDomain<R> {
                 let about = MessageWith { peer: *from, number: *number };
                 let news = AckNews { word: Word(*word), stamp: *stamp };
                 state.ack_from_afar(cx, *to, about, news, fx);
+            }
+            Wire::Taken { source, destination, bytes } => {
+                state.taken(cx, Ends { source: *source, destination: *destination }, *bytes, fx);
             }
             Wire::Notice { source, destination } => {
                 state.notified(cx, Ends { source: *source, destination: *destination }, fx);

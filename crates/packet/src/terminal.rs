@@ -83,7 +83,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.waiting_since(i).max(row.request);
         }
-        if Net::<R>::is_controlled(cx) {
+        if Net::<R>::is_queued(cx) {
             return self.next_paced(cx, i);
         }
         let created = if row.cutting.active {
@@ -226,7 +226,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.hand_over_datagram(cx, i, time, fx);
         }
-        if Net::<R>::is_controlled(cx) {
+        if Net::<R>::is_queued(cx) {
             return self.hand_over_paced(cx, i, time, fx);
         }
         if self.terminals.get(i).cutting.active || self.begin_message(cx, i) {

@@ -28,11 +28,10 @@ impl<R: Router> State<R> {
         if self.adapters.note(packet) {
             fx.record(Record::Overtaken { created });
         }
-        let &Adapter { resequencing, buffer, leaks } = cx.adapter();
+        let &Adapter { resequencing, buffer, leaks, .. } = cx.adapter();
         if !resequencing || self.adapters.place(packet) == Place::Now {
-            self.hand_on(cx, packet, terminal, time, fx);
-            self.release(cx, i, packet, time, fx);
-            return;
+            self.take_out(cx, i, packet, time, fx);
+            return self.release(cx, i, packet, time, fx);
         }
         let bytes = u64::from(packet.bytes);
         let mut planted = leaks && packet.id.number().is_multiple_of(100);
@@ -40,12 +39,12 @@ impl<R: Router> State<R> {
             fx.record(Record::Gap { created });
             let earlier = self.adapters.give_up(i, packet);
             if let Some(held) = earlier {
-                self.hand_on_held(cx, &held, time, fx);
+                self.hand_on_held(cx, i, &held, time, fx);
                 self.release(cx, i, packet, time, fx);
             }
             // What was missing for this one may be behind now, and is if it comes before all that are held.
             if earlier.is_none() || self.adapters.place(packet) == Place::Now {
-                self.hand_on(cx, packet, terminal, time, fx);
+                self.take_out(cx, i, packet, time, fx);
                 return self.release(cx, i, packet, time, fx);
             }
         }
@@ -57,13 +56,19 @@ impl<R: Router> State<R> {
     /// Hands on what waits for nothing any more of a packet's pair.
     fn release(&mut self, cx: &Static, i: u32, packet: &Packet, time: Ps, fx: &mut impl Fx) {
         while let Some(held) = self.adapters.release(i, packet) {
-            self.hand_on_held(cx, &held, time, fx);
+            self.hand_on_held(cx, i, &held, time, fx);
         }
     }
 
-    fn hand_on_held(&mut self, cx: &Static, held: &Held, time: Ps, fx: &mut impl Fx) {
+    fn hand_on_held(&mut self, cx: &Static, i: u32, held: &Held, time: Ps, fx: &mut impl Fx) {
         let Held { packet, since, .. } = held;
         fx.record(Record::Released { created: packet.created, waited: time - since });
+        self.take_out(cx, i, packet, time, fx);
+    }
+
+    /// A packet leaves the adapter of local terminal `i` for its rank, and its source is to know.
+    fn take_out(&mut self, cx: &Static, i: u32, packet: &Packet, time: Ps, fx: &mut impl Fx) {
+        self.report_taken(cx, i, packet, time, fx);
         self.hand_on(cx, packet, packet.destination, time, fx);
     }
 

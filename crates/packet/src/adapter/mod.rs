@@ -3,5 +3,6 @@
 pub mod config;
 pub mod delay;
 mod edge;
+mod inject;
 pub mod order;
 pub mod report;

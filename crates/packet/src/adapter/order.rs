@@ -80,7 +80,7 @@ impl Pair {
 pub struct Room {
     /// Packets of all sources.
     pub packets: u32,
-    /// Their payload.
+    /// Payload of these packets, in bytes.
     pub bytes: u64,
 }
 
@@ -289,7 +289,7 @@ impl<M: Mode> Adapters<M> {
     }
 
     /// Adds the final state.
-    pub fn hash(&self, sum: &mut Fingerprint) {
+    pub fn add_state(&self, sum: &mut Fingerprint) {
         self.pairs.each(|key, _, p| {
             let flags = u64::from(p.seen) | u64::from(p.begun) << 1 | u64::from(p.inside) << 2;
             sum.add(

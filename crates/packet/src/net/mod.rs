@@ -351,6 +351,12 @@ impl<R: Router> Net<R> {
         Self::FULL && cx.net.adapter.is_some_and(|adapter| adapter.resequencing)
     }
 
+    /// Messages wait in queues of their terminals, whose packets leave in turn.
+    #[inline]
+    pub fn is_queued(cx: &Static) -> bool {
+        Self::is_controlled(cx) || Self::is_adapted(cx) && cx.net.outlet().is_some()
+    }
+
     /// Jobs have virtual channels by class.
     #[inline]
     pub fn has_services(cx: &Static) -> bool {
