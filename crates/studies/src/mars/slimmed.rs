@@ -206,7 +206,7 @@ fn judged(rows: &[Row]) -> Vec<Statement> {
             "half the bandwidth less at each level is feasible with switches larger than 8x8",
             of(0).skip(1).all(|row| row.grown(2) <= WORSE),
             format!(
-                "sequential {} times the delay of the full tree (significant: from {WORSE}), but run times only {}: some us more for a packet are a small part of a step",
+                "sequential {} times the delay of the full tree (significant: from {WORSE}), run times {} times: with larger switches some us more for a packet are a small part of a step",
                 grown(0, 2),
                 listed(rows, 0, |row| format!("{:.2}", row.run[2] / row.run[0]))
             ),

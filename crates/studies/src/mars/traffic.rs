@@ -70,7 +70,7 @@ pub struct Counted {
     /// Messages by size: 1 B, 2 to 3 B, 4 to 7 B and so on.
     pub sizes: Vec<u64>,
     /// Bytes from rank to rank, row by row of senders.
-    pub matrix: Vec<f64>,
+    pub matrix: Vec<u64>,
     /// Of each step: point-to-point messages, and those of collectives.
     pub steps: Vec<[Sum; 2]>,
     /// Point-to-point operations of each rank in the first step.
@@ -90,7 +90,7 @@ pub fn counted(text: &str) -> Result<Counted, Error> {
     let mut all = Counted {
         ranks,
         sizes: vec![0; 40],
-        matrix: vec![0.0; ranks * ranks],
+        matrix: vec![0; ranks * ranks],
         steps: Vec::new(),
         first: vec![0; ranks],
     };
@@ -133,7 +133,7 @@ impl Counted {
                 if op.kind == Kind::Send {
                     sum.send(op.amount);
                     self.sizes[op.amount.max(1).ilog2() as usize] += 1;
-                    self.matrix[rank.index() * self.ranks + op.peer.index()] += op.amount as f64;
+                    self.matrix[rank.index() * self.ranks + op.peer.index()] += op.amount;
                 } else {
                     sum.operations += 1;
                 }
@@ -142,8 +142,8 @@ impl Counted {
     }
 
     /// Bytes between nodes if rank r is on node `place[r]`.
-    fn placed(&self, place: &[usize]) -> Vec<f64> {
-        let mut matrix = vec![0.0; self.matrix.len()];
+    fn placed(&self, place: &[usize]) -> Vec<u64> {
+        let mut matrix = vec![0; self.matrix.len()];
         for (at, bytes) in self.matrix.iter().enumerate() {
             matrix[place[at / self.ranks] * self.ranks + place[at % self.ranks]] = *bytes;
         }
@@ -152,13 +152,13 @@ impl Counted {
 
     /// Share of the bytes that goes to nodes no further than `far` numbers away, counted around.
     fn near(&self, place: &[usize], far: usize) -> f64 {
-        let (mut near, mut all) = (0.0, 0.0);
+        let (mut near, mut all) = (0, 0);
         for (at, bytes) in self.placed(place).iter().enumerate() {
             let distance = (at / self.ranks).abs_diff(at % self.ranks);
-            near += if distance.min(self.ranks - distance) <= far { *bytes } else { 0.0 };
+            near += if distance.min(self.ranks - distance) <= far { *bytes } else { 0 };
             all += bytes;
         }
-        near / all
+        near as f64 / all as f64
     }
 }
 
@@ -250,7 +250,7 @@ fn matrices(counted: &Counted, places: &[Vec<usize>; 2], name: &str) -> Cells {
     let grid = |(place, title): (&Vec<usize>, &str)| Grid {
         title: title.to_owned(),
         side: counted.ranks,
-        amounts: counted.placed(place),
+        amounts: counted.placed(place).into_iter().map(|bytes| bytes as f64).collect(),
     };
     Cells {
         title: format!("Figure 4: traffic matrix, {name} application"),
@@ -333,10 +333,10 @@ mod tests {
         assert_eq!(single(0).operations, single(1).operations + 64 * 2 * 12);
         assert_eq!(single(2), single(1));
         // Everybody sends to everybody; the matrix has all bytes.
-        let cells = md.matrix.iter().filter(|bytes| **bytes > 0.0).count();
+        let cells = md.matrix.iter().filter(|bytes| **bytes > 0).count();
         assert_eq!(cells, 64 * 63);
         let bytes: u64 = md.steps.iter().flatten().map(|sum| sum.bytes).sum();
-        assert_eq!(md.matrix.iter().sum::<f64>(), bytes as f64);
+        assert_eq!(md.matrix.iter().sum::<u64>(), bytes);
         assert_eq!(
             md.sizes.iter().sum::<u64>(),
             md.steps.iter().flatten().map(|sum| sum.messages).sum::<u64>()
@@ -345,7 +345,7 @@ mod tests {
         let shock = counted(&Application::ShockPhysics.program([4, 4, 11], 2, 500)).unwrap();
         let faces = 2 * (3 * 4 * 11 + 3 * 4 * 11 + 4 * 4 * 10);
         assert_eq!(shock.steps.len(), 2);
-        assert!(shock.steps.iter().all(|step| step[0].messages == 2 * faces && step[0].size().1 == 0.0));
+        assert!(shock.steps.iter().all(|step| step[0].messages == 2 * faces && step[0].size().1 < 1e-6));
         // Three neighbours in a corner, six inside: sends and receives, twice.
         assert_eq!((shock.first[0], shock.first[4 * 4 + 4 + 1]), (12, 24));
         // Weather: four halos; all else are collectives.
@@ -362,6 +362,6 @@ mod tests {
         assert_eq!(all, (0..64).collect::<Vec<_>>());
         let moved = md.placed(&place);
         assert_eq!(moved[place[3] * 64 + place[7]], md.matrix[3 * 64 + 7]);
-        assert_eq!(moved.iter().sum::<f64>(), md.matrix.iter().sum::<f64>());
+        assert_eq!(moved.iter().sum::<u64>(), md.matrix.iter().sum::<u64>());
     }
 }
