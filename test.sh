@@ -150,6 +150,8 @@ examples() {
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
       # Its geometry in 16 racks: 65,536 terminals take longer to build, six times over, than all other examples together.
       gups-65536.toml) set -- --set experiment.duration="500 ns" --set fabric.racks=16 ;;
+      # The same in 16 racks, with the ranks of each as they are.
+      machine-524288.toml) set -- --set fabric.racks=16 --set job.0.ranks=16384 --set 'job.0.dims=[4,64,64]' --set 'job.0.points=[32,512,512]' ;;
       hybrid-72.toml) set -- --set experiment.duration="300 us" --set 'hybrid.switch=["100 us", "200 us"]' --set hybrid.window="50 us" ;;
       # What they are warm after is longer than the others' runs.
       service-classes.toml) set -- --set experiment.duration="60 us" --set experiment.warmup="20 us" ;;

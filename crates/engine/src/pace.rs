@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Events of a first try of either way; a second one, on warm caches, decides.
 const TRY: u64 = 1 << 10;
-/// Events between two decisions.
+/// Events between two decisions, at most: all threads together are trusted with twice as many each time that they stay the faster way, since where others
+/// take a processor they can become a hundred times slower from one moment to the next.
 const STRETCH: u64 = 1 << 18;
 /// Share of the time that trying may take, inverse.
 const SPARING: u64 = 20;
@@ -21,6 +22,8 @@ pub(crate) struct Pace {
     tries: u32,
     /// Events until the slower way is tried again.
     wait: u64,
+    /// Decisions in a row for all threads together.
+    trusted: u32,
     /// Events that were handled each way.
     handled: [u64; 2],
 }
@@ -31,7 +34,8 @@ impl Pace {
         match self.tries {
             0..4 => (self.tries.is_multiple_of(2), TRY << (2 * (self.tries / 2))),
             _ if self.wait == 0 => (!self.together(), TRY << 2),
-            _ => (self.together(), STRETCH),
+            _ if self.together() => (true, STRETCH.min(TRY << (2 + self.trusted))),
+            _ => (false, STRETCH),
         }
     }
 
@@ -46,6 +50,7 @@ impl Pace {
         // A try replaces what was known; what is in use is smoothed, since processors have bad moments.
         *cost = if tried || *cost == 0 { now } else { *cost / 4 * 3 + now / 4 }.max(1);
         self.tries = self.tries.saturating_add(u32::from(self.tries < 4));
+        self.trusted = if self.together() { (self.trusted + u32::from(!tried)).min(16) } else { 0 };
         if tried && self.tries >= 4 {
             let (less, more) = (self.cost[0].min(self.cost[1]), self.cost[0].max(self.cost[1]));
             self.wait = SPARING * (TRY << 2) * (more / less.max(1)).clamp(1, 1 << 20);
@@ -89,6 +94,25 @@ mod tests {
             assert!(longer < 1.15, "{cost:?}: {longer}");
             assert_eq!(share > 0.5, alone, "{cost:?}: {share}");
         }
+    }
+
+    /// All threads together become a hundred times slower right after they were chosen.
+    #[test]
+    fn a_first_impression_costs_little() {
+        let (mut pace, mut events, mut time) = (Pace::default(), 0, 0.0);
+        while events < 1_000_000 {
+            let (together, most) = pace.next();
+            let cost = if !together {
+                1e-7
+            } else if events < 10_000 {
+                6e-8
+            } else {
+                1e-5
+            };
+            pace.took(together, most, Duration::from_secs_f64(cost * most as f64));
+            (events, time) = (events + most, time + cost * most as f64);
+        }
+        assert!(time < 2.0 * 1e-7 * events as f64, "{time}");
     }
 
     /// Others come and take a processor, and go again.

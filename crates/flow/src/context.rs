@@ -12,7 +12,7 @@ use model::{
 };
 use ranks::{
     node::Node,
-    roster::{Begun, Roster, Rules},
+    roster::{Roster, Rules},
 };
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         }
     }
     let FlowConfig { eager, control, overhead, .. } = setup.config;
-    let rules = Rules { eager, control, overhead, calc: Begun::InHand };
+    let rules = Rules { eager, control, overhead, meets: setup.measure.operations };
     Ok(Context {
         roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
         fabric: Arc::clone(&setup.fabric),

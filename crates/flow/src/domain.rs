@@ -21,6 +21,7 @@ use engine::{
 };
 use ranks::{
     carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    critical::Met,
     messages::Seen,
     tally::Finished,
 };
@@ -83,6 +84,8 @@ pub enum Record {
     },
     /// A rank finished an operation.
     Operation(Finished),
+    /// A receive has its message.
+    Met(Met),
 }
 
 const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
@@ -130,6 +133,12 @@ impl Message {
 impl From<Finished> for Record {
     fn from(finished: Finished) -> Self {
         Self::Operation(finished)
+    }
+}
+
+impl From<Met> for Record {
+    fn from(met: Met) -> Self {
+        Self::Met(met)
     }
 }
 

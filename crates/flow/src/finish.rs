@@ -15,7 +15,7 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::programs;
+use ranks::{critical, programs};
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, Summary, Verdict},
     table::Table,
@@ -54,7 +54,9 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.jobs = jobs(setup, o, (done, ended.dry, over));
     summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
-    let mut tables = tables::all(setup, cx, &ended, &uses);
+    let causes = o.tally.causes(&cx.roster, cx.rank.cells(), !ended.host.is_busy());
+    critical::add(&mut summary.jobs, causes.as_ref());
+    let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
     if let Some(asked) = &setup.energy {
         let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
         let delivered = (delivered, o.bytes.0);

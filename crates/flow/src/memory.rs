@@ -12,7 +12,7 @@ use model::memory::Prediction;
 use ranks::memory;
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank. Of those that are divided over paths, whose
+/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank; fewer where programs have fewer messages. Of those that are divided over paths, whose
 /// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
@@ -22,8 +22,10 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     const FLOW: u64 = 512;
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
-    let flows = setup.config.max_flows.min(ranks.saturating_mul(100));
-    let pairs = ranks.saturating_mul(ranks.min(256));
+    // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
+    let messages = memory::messages_of_a_rank(&setup.jobs, 256).max(1);
+    let flows = setup.config.max_flows.min(ranks.saturating_mul(messages.min(100)));
+    let pairs = ranks.saturating_mul(ranks.min(messages));
     let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     parts.push(("links", links.saturating_mul(256)));
     parts.push(("routes", pairs.saturating_mul(ROUTE)));

@@ -175,13 +175,14 @@ impl Observe<Record> for Observer {
                 }
             }
             Record::Delivered { time, exact, message, hops } => self.delivered(time, exact, message, hops),
+            Record::Met(met) => self.tally.met.push(met),
             Record::Operation(f) => {
                 debug_assert!(f.ready <= f.time, "an operation ends after it could begin");
                 let what = 1 << 63 | u64::from(f.slot) << 32 | u64::from(f.terminal);
                 self.fingerprint.add(f.time, what, u64::from(f.number), f.bytes);
                 self.last = self.last.max(f.time);
                 let job = self.job(f.terminal);
-                job.busy += u128::from(f.compute);
+                job.busy += u128::from(f.compute());
                 job.last = job.last.max(f.time);
                 let (job, first) = self.cx.rank[f.terminal];
                 let rank = self.cx.roster.number(job, first).plus(u32::from(f.slot));

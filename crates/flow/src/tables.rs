@@ -11,6 +11,7 @@ use model::{
     setup::{JobOf, JobSetup},
     topology::{self, LinkRow},
 };
+use ranks::critical::Causes;
 use results::{
     histogram,
     table::{Cell, Column, Table},
@@ -18,7 +19,12 @@ use results::{
 
 /// All tables that the setup asks for.
 #[must_use]
-pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> Vec<Table> {
+pub fn all(
+    setup: &FlowSetup,
+    cx: &Context,
+    (ended, causes): (&Ended, Option<&Causes<'_>>),
+    uses: &[LinkUse],
+) -> Vec<Table> {
     let mut tables = vec![topology(cx, uses), links(cx, uses), series(cx, ended)];
     tables.push(histogram::table(&[("message", &ended.observer.latency)]));
     if cx.measure.pairs {
@@ -28,7 +34,7 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
         tables.push(messages(ended));
     }
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, &cx.roster, cx.rank.cells()));
+    tables.extend(ended.observer.tally.tables(&jobs, (&cx.roster, cx.rank.cells()), causes));
     tables
 }
 

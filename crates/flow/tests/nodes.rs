@@ -61,6 +61,11 @@ fn run(ranks: &[Rank], each: u32, cores: Option<u32>, kernel: Kernel) -> Summary
     let ranks = done.tables.iter().find(|t| t.name() == "ranks").expect("programs have ranks");
     let compute: Ps = ranks.u64_column("compute_ps").expect("a column").iter().sum();
     assert!(compute <= 64 * US, "{compute} ps");
+    // What it waited for adds up to all of its time, and everything has a cause.
+    let job = &done.summary.jobs[0];
+    let path = job.critical_path.expect("operations are measured");
+    let all = path.compute_ps + path.overhead_ps + path.transfer_ps + path.wait_ps;
+    assert_eq!((Some(all), path.wait_ps), (job.makespan_ps, 0), "{path:?}");
     done.summary
 }
 

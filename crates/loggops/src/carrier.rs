@@ -17,6 +17,7 @@ use engine::{
 };
 use ranks::{
     carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting},
+    critical::Met,
     tally::Finished,
 };
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,8 @@ pub enum Record {
     },
     /// An operation of a host is finished.
     Operation(Finished),
+    /// A receive of a host has its message.
+    Met(Met),
 }
 
 const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
@@ -76,6 +79,12 @@ const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at mo
 impl From<Finished> for Record {
     fn from(finished: Finished) -> Self {
         Self::Operation(finished)
+    }
+}
+
+impl From<Met> for Record {
+    fn from(met: Met) -> Self {
+        Self::Met(met)
     }
 }
 

@@ -7,37 +7,11 @@
 
 use super::domain::Context;
 use base::time::Ps;
-use ranks::roster::GlobalRank;
+use ranks::{
+    critical::{Part, Segment},
+    roster::GlobalRank,
+};
 use serde::{Deserialize, Serialize};
-
-/// What a part of the path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Part {
-    /// Time spent computing on the path.
-    Compute,
-    /// Processor time of a send.
-    Send,
-    /// Processor time of a message at its receiver.
-    Receive,
-    /// A message, from the start of its send (whose processor time is in it) to its arrival.
-    Transfer,
-    /// Waiting for an interface.
-    Wait,
-}
-
-impl Part {
-    /// Its name in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Send => "send",
-            Self::Receive => "receive",
-            Self::Transfer => "transfer",
-            Self::Wait => "wait",
-        }
-    }
-}
 
 /// Something that kept a host's processor busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,25 +30,6 @@ pub struct Busy {
     pub peer: GlobalRank,
     /// Bytes of the message.
     pub bytes: u64,
-}
-
-/// A part of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// What it is.
-    pub part: Part,
-    /// Host: the sender of a transfer.
-    pub host: GlobalRank,
-    /// Number of the operation; the sender's for messages.
-    pub number: u32,
-    /// Host at the other end of a message.
-    pub peer: GlobalRank,
-    /// Bytes of the message.
-    pub bytes: u64,
-    /// When it begins.
-    pub start: Ps,
-    /// When it ends: when the next one begins.
-    pub end: Ps,
 }
 
 /// What hosts did, to be searched.

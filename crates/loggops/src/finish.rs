@@ -2,7 +2,7 @@
 
 use super::{
     config::{Cost, LONGEST},
-    critical::{Part, Past, Segment},
+    critical::Past,
     domain::{Act, Context},
     energy,
     observe::Observer,
@@ -12,13 +12,14 @@ use super::{
 use base::{hash::Fingerprint, time::Ps};
 use model::failure::Failure;
 use ranks::{
+    critical::{self, Segment},
     messages::Seen,
     roster::GlobalRank,
     stuck::Stuck,
     tally::{self, Sums},
 };
 use results::{
-    summary::{Counts, CriticalPath, Job, Nodes, State, Summary, Verdict},
+    summary::{Counts, Job, Nodes, State, Summary, Verdict},
     table::Table,
 };
 
@@ -112,13 +113,16 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
     let paths = paths(cx, &mut observer, &makespans, &stuck);
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
-        job.critical_path = summed(path);
+        job.critical_path = critical::summed(path);
     }
     let mut tables = tables::all(cx, &names, &mut observer, &makespans);
     tables.extend(summary.energy.as_ref().map(model::energy::table));
     tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {
-        tables.push(tables::critical_path(cx, &names, &paths));
+        tables.push(critical::table(&paths, |host| {
+            let place = cx.place(host);
+            (names[place.job as usize].as_str(), place.rank)
+        }));
     }
     (summary, tables, stuck)
 }
@@ -147,24 +151,6 @@ fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck)
         last.map_or_else(Vec::new, |h| past.path(GlobalRank::from_index(h), makespans[h]))
     };
     cx.bases.windows(2).map(last).collect()
-}
-
-/// Times of a path by what they are spent for.
-fn summed(path: &[Segment]) -> Option<CriticalPath> {
-    path.first()?;
-    let time =
-        |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
-    let mut ranks: Vec<GlobalRank> = path.iter().map(|s| s.host).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
-    Some(CriticalPath {
-        compute_ps: time(&[Part::Compute]),
-        overhead_ps: time(&[Part::Send, Part::Receive]),
-        transfer_ps: time(&[Part::Transfer]),
-        wait_ps: time(&[Part::Wait]),
-        messages: path.iter().filter(|s| s.part == Part::Transfer).count() as u64,
-        ranks: ranks.len() as u32,
-    })
 }
 
 /// All happenings and the last clocks.

@@ -1,13 +1,14 @@
 //! What is measured: times by rank, messages by size, pair and collective, the fingerprint of all happenings.
 
 use super::{
-    critical::{Busy, Part},
+    critical::Busy,
     domain::{Act, Arrival, Context, Cut, Ended, Received, Record, Sending},
     energy::Windows,
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
+    critical::Part,
     messages::{Messages, Seen},
     roster::GlobalRank,
     sizes::{SentMessage, Sizes},

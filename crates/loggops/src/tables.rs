@@ -1,13 +1,13 @@
 //! Tidy tables of a run: ranks, message sizes, collectives, and on demand pairs and operations.
 
 use super::{
-    critical::{Part, Segment},
     domain::{Context, Ended},
     observe::Observer,
 };
 use base::time::Ps;
 use model::setup::JobOf;
 use ranks::{
+    critical::Part,
     instances::{self, Step},
     roster::GlobalRank,
     tally::{self, RankColumns, Sums},
@@ -144,7 +144,7 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
 /// One row per message that was there: when it was sent and taken in, and over how many links.
 #[must_use]
 pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
-    let mut table = otf2_out::transfers();
+    let mut table = otf2_out::transfers(true);
     let of = |part: Part| observer.busy.iter().filter(move |b| b.part == part);
     let mut arrivals: Vec<(GlobalRank, u32, Ps)> =
         of(Part::Receive).map(|b| (b.peer, b.number, b.start)).collect();
@@ -165,34 +165,6 @@ pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::U64(arrived.saturating_sub(sent)),
             Cell::U32(cx.delays.hops(from.terminal, to.terminal)),
             Cell::U64(bytes),
-        ]);
-    }
-    table
-}
-
-/// One row per part of the critical path of each job, from its start to its end.
-#[must_use]
-pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> Table {
-    let mut table = Table::new("critical_path")
-        .with("job", Column::text())
-        .with("part", Column::text())
-        .with("rank", Column::u32s())
-        .with("operation", Column::u32s())
-        .with("peer", Column::u32s())
-        .with("start_ps", Column::u64s())
-        .with("end_ps", Column::u64s())
-        .with("bytes", Column::u64s());
-    for s in paths.iter().flatten() {
-        let place = cx.place(s.host);
-        table.push(&[
-            Cell::Text(&names[place.job as usize]),
-            Cell::Text(s.part.name()),
-            Cell::U32(place.rank.number()),
-            Cell::U32(s.number),
-            Cell::U32(cx.place(s.peer).rank.number()),
-            Cell::U64(s.start),
-            Cell::U64(s.end),
-            Cell::U64(s.bytes),
         ]);
     }
     table

@@ -11,7 +11,7 @@ use base::{
     time::Ps,
 };
 use engine::domain::Actions;
-use ranks::{carrier::Ahead, tally::Finished};
+use ranks::{carrier::Ahead, critical::Met, tally::Finished};
 use serde::{Deserialize, Serialize};
 use workload::program::Kind;
 
@@ -144,16 +144,19 @@ pub enum Record {
         time: Ps,
         ready: Ps,
         bytes: u64,
-        compute: Ps,
-        overhead: Ps,
+        busy: Ps,
+        sent: Ps,
         instance: u64,
         terminal: TerminalId,
         number: u32,
         slot: u16,
         collective: u16,
         within: bool,
+        asked: bool,
         kind: Kind,
     },
+    /// A receive of a host has its message.
+    Met(Met),
     /// A message is complete at its destination.
     Message {
         /// Virtual time at which it happens.
@@ -220,14 +223,15 @@ impl Record {
             time,
             ready,
             bytes,
-            compute,
-            overhead,
+            busy,
+            sent,
             instance,
             terminal,
             number,
             slot,
             collective,
             within,
+            asked,
             kind,
         } = self
         else {
@@ -237,12 +241,13 @@ impl Record {
             terminal,
             slot,
             within,
+            asked,
             number,
             ready,
             time,
             bytes,
-            compute,
-            overhead,
+            busy,
+            sent,
             kind,
             collective,
             instance,
@@ -252,22 +257,29 @@ impl Record {
 
 impl From<Finished> for Record {
     fn from(f: Finished) -> Self {
-        let Finished { terminal, slot, within, number, ready, time, bytes, .. } = f;
-        let Finished { compute, overhead, kind, collective, instance, .. } = f;
+        let Finished { terminal, slot, within, asked, number, ready, time, bytes, .. } = f;
+        let Finished { busy, sent, kind, collective, instance, .. } = f;
         Self::Operation {
             time,
             ready,
             bytes,
-            compute,
-            overhead,
+            busy,
+            sent,
             instance,
             terminal,
             number,
             slot,
             collective,
             within,
+            asked,
             kind,
         }
+    }
+}
+
+impl From<Met> for Record {
+    fn from(met: Met) -> Self {
+        Self::Met(met)
     }
 }
 

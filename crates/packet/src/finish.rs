@@ -22,7 +22,10 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::programs::{Open, Programs};
+use ranks::{
+    critical,
+    programs::{Open, Programs},
+};
 use results::{
     batch,
     summary::{
@@ -218,7 +221,9 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));
         e.block(&Consumed { time: simulated, parts, uses: &uses(net, &ended, simulated), delivered })
     });
-    let mut tables = tables::all(setup, net, &ended, simulated);
+    let causes = o.tally.causes(&net.roster, net.rank.cells(), ended.stuck.is_done());
+    critical::add(&mut summary.jobs, causes.as_ref());
+    let mut tables = tables::all(setup, net, (&ended, causes.as_ref()), simulated);
     tables.extend(energy.as_ref().map(energy::table));
     summary.energy = energy;
     Ok((summary, tables))

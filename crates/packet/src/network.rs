@@ -31,7 +31,7 @@ use model::{
     energy::{Energy, Sleep},
     setup::{JobSetup, LinkParams},
 };
-use ranks::roster::{Begun, Roster, Rules};
+use ranks::roster::{Roster, Rules};
 use std::sync::Arc;
 use workload::{interval::Interval, registry::Work};
 
@@ -250,7 +250,7 @@ impl Network {
             None => setup.packet,
         };
         let PacketConfig { eager, control, overhead, .. } = config;
-        let rules = Rules { eager, control, overhead, calc: Begun::Executable };
+        let rules = Rules { eager, control, overhead, meets: setup.measure.operations };
         let reacts = reacts(setup);
         let shortest = if answers(setup) { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);

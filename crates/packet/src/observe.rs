@@ -454,6 +454,7 @@ impl Observe<Record> for Observer {
                 }
             }
             Record::Predicted { time, packet } => self.predicted(*time, packet),
+            Record::Met(met) => self.sums.tally.met.push(*met),
             Record::Operation { .. } => {
                 let Some(f) = record.finished() else { return };
                 let what = 4 << 40 | u64::from(f.slot) << 44 | u64::from(f.terminal);
@@ -462,7 +463,7 @@ impl Observe<Record> for Observer {
                 let (job, first) = self.net.rank[f.terminal];
                 let sums = &mut self.sums.programs[job as usize];
                 sums.operations += 1;
-                sums.busy += u128::from(f.compute);
+                sums.busy += u128::from(f.compute());
                 sums.last = sums.last.max(f.time);
                 let rank = self.net.roster.number(job, first).plus(u32::from(f.slot));
                 self.sums.tally.add(&f, (job, rank), self.measure.operations);

@@ -16,6 +16,7 @@ use model::{
     setup::{JobOf, JobSetup},
     topology::{self, LinkRow},
 };
+use ranks::critical::Causes;
 use results::{
     histogram,
     table::{Cell, Column, Table},
@@ -23,7 +24,12 @@ use results::{
 
 /// All tables that the setup asks for.
 #[must_use]
-pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Table> {
+pub fn all(
+    setup: &Setup,
+    net: &Network,
+    (ended, causes): (&Ended, Option<&Causes<'_>>),
+    simulated: Ps,
+) -> Vec<Table> {
     let mut tables = vec![topology(net), links(net, ended, simulated), series(setup, net, ended)];
     let (packets, messages) = (&ended.observer.latency, &ended.observer.message_latency);
     tables.push(histogram::table(&[("packet", packets), ("message", messages)]));
@@ -41,7 +47,7 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     tables.extend(congestion_control::report::tables(net, &setup.jobs, ended));
     tables.extend(services::report::table(setup, net, &ended.observer, simulated));
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, &net.roster, net.rank.cells()));
+    tables.extend(ended.observer.tally.tables(&jobs, (&net.roster, net.rank.cells()), causes));
     tables
 }
 

@@ -9,6 +9,7 @@ mod checkers;
 mod closing;
 mod codes;
 mod congestion_control;
+mod critical;
 mod energy;
 mod escapes;
 mod faults;

@@ -50,6 +50,7 @@ fn seen(record: &Record) -> Option<Seen> {
         | Record::Ended { .. }
         | Record::Notified { .. }
         | Record::Operation { .. }
+        | Record::Met(_)
         | Record::Bypassed { .. }
         | Record::Predicted { .. }
         | Record::Alone { .. }

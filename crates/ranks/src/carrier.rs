@@ -1,7 +1,7 @@
 //! What a network model offers to those who live on its terminals, whom it does not know: it takes messages, and leaves those that are complete to be
 //! fetched. The contract is cut at the message; `HOST.md` describes state, invariants and cost.
 
-use super::tally::Finished;
+use super::{critical::Met, tally::Finished};
 use base::index::TerminalId;
 use engine::domain::{Domain, Effects};
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub struct Alarm {
 /// A carrier never calls its host. What is complete waits until it is fetched, which is after every handler, so that between events nothing
 /// waits. A message is handed over once, in the partition of its destination, not before the model's least time for it, and nothing at or after
 /// the end of the run. Messages of a pair may overtake each other: hosts put them in order.
-pub trait Carrier: Domain<Record: From<Finished>> {
+pub trait Carrier: Domain<Record: From<Finished> + From<Met>> {
     /// Sends a message at the present instant.
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>);
 

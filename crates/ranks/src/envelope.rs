@@ -36,6 +36,8 @@ pub struct Envelope {
     pub send: u32,
     /// Number of the receive, once it is known (grants, data).
     pub receive: u32,
+    /// The request was there before its receive (grants, data).
+    pub late: bool,
 }
 
 const ROLES: [Role; 4] = [Role::Eager, Role::Request, Role::Grant, Role::Data];
@@ -50,7 +52,7 @@ impl From<Envelope> for Ahead {
         Self([
             e.bytes,
             pair(e.context, e.tag),
-            pair(e.sequence, e.role as u32),
+            pair(e.sequence, e.role as u32 | u32::from(e.late) << 8),
             pair(e.from.number(), e.to.number()),
             pair(e.send, e.receive),
         ])
@@ -60,9 +62,10 @@ impl From<Envelope> for Ahead {
 impl From<Ahead> for Envelope {
     #[inline]
     fn from(Ahead([bytes, label, order, ranks, operations]): Ahead) -> Self {
-        debug_assert!(((order >> 32) as usize) < ROLES.len(), "a message has one of the roles");
+        let (role, late) = ((order >> 32) as usize & 0xff, order >> 40 == 1);
+        debug_assert!(role < ROLES.len() && order >> 40 < 2, "a message has one of the roles");
         Self {
-            role: ROLES[(order >> 32) as usize % ROLES.len()],
+            role: ROLES[role % ROLES.len()],
             context: label as u32,
             tag: (label >> 32) as u32,
             bytes,
@@ -71,6 +74,7 @@ impl From<Ahead> for Envelope {
             to: GlobalRank::new((ranks >> 32) as u32),
             send: operations as u32,
             receive: (operations >> 32) as u32,
+            late,
         }
     }
 }
@@ -92,6 +96,7 @@ mod tests {
                 to: GlobalRank::new(u32::MAX - 2),
                 send: 7,
                 receive: u32::MAX,
+                late: role == Role::Data,
             };
             assert_eq!(Envelope::from(Ahead::from(envelope)), envelope);
         }

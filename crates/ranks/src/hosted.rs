@@ -2,6 +2,7 @@
 
 use super::{
     carrier::{Alarm, Carrier, Delivery, Posting},
+    critical::Met,
     tally::Finished,
 };
 use base::time::Ps;
@@ -23,6 +24,9 @@ pub trait HostEffects {
 
     /// Reports that an operation is over.
     fn record(&mut self, finished: Finished);
+
+    /// Reports which message a receive took, if that is asked for.
+    fn met(&mut self, met: Met);
 }
 
 /// Those who live on the terminals of a partition. It knows messages, not packets or flows: a few calls per message, so effects are a trait object.
@@ -77,6 +81,10 @@ impl<C: Carrier, E: Effects<C>> HostEffects for Below<'_, C, E> {
 
     fn record(&mut self, finished: Finished) {
         self.fx.record(finished.into());
+    }
+
+    fn met(&mut self, met: Met) {
+        self.fx.record(met.into());
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::operations::Row;
 use base::index::RankId;
 use model::{memory::Prediction, setup::JobSetup};
-use workload::program::{Batch, Op, Program};
+use workload::program::{Batch, Kind, Op, Program};
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,18 +52,46 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
     vec![("operations", operations.saturating_mul(kept.bytes())), ("ranks", ranks * RANK)]
 }
 
+/// Ranks of a program that are asked.
+const ASKED: u32 = 8;
+
+fn asked(program: &dyn Program) -> impl Iterator<Item = RankId> {
+    let (ranks, asked) = (program.ranks(), ASKED.min(program.ranks()));
+    let number = move |n: u32| u64::from(n) * u64::from(ranks) / u64::from(asked);
+    (0..asked).map(move |n| RankId::new(number(n) as u32))
+}
+
+/// Messages that a rank of these jobs sends and receives in all, up to `most`; of traffic `most`. Sampled: the largest number that some ranks have.
+#[must_use]
+pub fn messages_of_a_rank(jobs: &[JobSetup], most: u64) -> u64 {
+    let of_rank = |program: &dyn Program, rank| {
+        let (mut cursor, mut batch, mut messages) = (program.open(rank), Batch::default(), 0);
+        while messages < most {
+            batch.clear();
+            // What is damaged is told by the run.
+            if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
+                break;
+            }
+            messages +=
+                batch.ops.iter().filter(|op| matches!(op.kind, Kind::Send | Kind::Recv)).count() as u64;
+        }
+        messages.min(most)
+    };
+    let of_job = |job: &JobSetup| {
+        let program = job.work.program()?;
+        asked(&**program).map(|rank| of_rank(&**program, rank)).max()
+    };
+    jobs.iter().map(|job| of_job(job).unwrap_or(most)).max().unwrap_or(most)
+}
+
 /// Operations of a rank that streams, in memory at a time: two batches, as rows go back when the next one is read. Sampled, since only its cursor knows.
 fn at_a_time(program: &dyn Program) -> u64 {
-    /// Ranks that are asked.
-    const RANKS: u32 = 8;
     /// Batches that each of them reads.
     const BATCHES: u32 = 8;
     /// Operations that are never exceeded by much, whatever the sample says.
     const LEAST: u64 = 16;
-    let ranks = program.ranks();
-    let most = (0..RANKS.min(ranks)).map(|n| {
-        let rank = (u64::from(n) * u64::from(ranks) / u64::from(RANKS.min(ranks))) as u32;
-        let (mut cursor, mut batch) = (program.open(RankId::new(rank)), Batch::default());
+    let most = asked(program).map(|rank| {
+        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
         let (mut before, mut most) = (0, 0);
         for _ in 0..BATCHES {
             batch.clear();

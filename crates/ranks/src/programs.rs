@@ -14,12 +14,14 @@
 use super::{
     carrier::{Alarm, Delivery, Posting, Ring},
     cpu::{Cpu, is_eager},
+    critical::Met,
     envelope::{Envelope, Role},
     hosted::{Host, HostEffects},
+    incoming::Incoming,
     matching::{Label, Matching},
     memories::{Given, Memories},
     operations::{OperationWindow, Row, turn},
-    roster::{Begun, GlobalRank, Place, Resident, Residents, Roster, Server},
+    roster::{GlobalRank, Place, Resident, Residents, Roster, Server},
     stuck::{self, Queued, RankState, Standing, Stuck},
     tally::Finished,
     truncated::{Cut, Truncated},
@@ -29,34 +31,9 @@ use base::{
     time::Ps,
     units::MAX_BYTES,
 };
-use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
-use serde::{Deserialize, Serialize};
+use engine::state::{Journal, NIL, Pool, Table, map::Map};
 use std::sync::Arc;
 use workload::program::{Kind, Op};
-
-/// A message or request that waits for a receive, or for earlier ones of its pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Incoming {
-    label: Label,
-    bytes: u64,
-    sequence: u32,
-    /// Global rank of the sender.
-    from: GlobalRank,
-    /// Number of the send.
-    send: u32,
-    /// It asks; the message itself is yet to come.
-    asks: bool,
-    next: u32,
-}
-
-impl Linked for Incoming {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
 
 /// The ranks of a partition. Empty where no job runs a program.
 #[derive(Clone)]
@@ -69,6 +46,8 @@ pub struct Programs {
     memories: Memories,
     /// What is left of operations that were begun and have not had all their time, by row; of kernels with time slices.
     left: Map<Ps>,
+    /// When sends asked their receivers, by row, if messages are reported as they meet.
+    requested: Map<Ps>,
     incoming: Pool<Incoming>,
     /// Messages and requests sent, by pair of ranks.
     sent: Map<u32>,
@@ -95,6 +74,7 @@ impl PartialEq for Programs {
             && self.cpus == other.cpus
             && self.memories == other.memories
             && self.left == other.left
+            && self.requested == other.requested
             && self.incoming == other.incoming
             && self.sent == other.sent
             && self.matched == other.matched
@@ -136,6 +116,7 @@ impl Programs {
             cpus: Table::new(residents.cpus().len(), Cpu::idle()),
             memories: Memories::new(residents.channels().len()),
             left: Map::default(),
+            requested: Map::default(),
             residents: Arc::new(residents),
             roster,
             incoming: Pool::default(),
@@ -263,15 +244,17 @@ impl Programs {
         let Row { op, rank, number, ready, .. } = *self.window.get(row);
         let busy = (self.span(row), self.roster.rules.overhead);
         let (time, &Resident { place, seat, .. }) = (self.now, self.residents.get(rank));
-        let ready = match (op.kind, self.roster.rules.calc) {
-            (Kind::Calc, Begun::InHand) if self.quantum().is_none() => time - busy.0,
+        let ready = match op.kind {
+            Kind::Calc if self.quantum().is_none() => time - busy.0,
             _ => ready.clamp(self.roster.start(place.job).min(time), time),
         };
         debug_assert!(ready <= time, "an operation ends after it could begin");
         let describes = self.roster.describes_nodes() && op.kind == Kind::Send;
         let within = describes && self.roster.terminal(place.job, op.peer) == place.terminal;
         let finished = Finished::new(&op, (place.terminal, seat, number), (ready, time), busy);
-        fx.record(Finished { within, ..finished });
+        let asked = op.kind == Kind::Send && !is_eager(op.mode, op.amount, self.roster.rules.eager);
+        let sent = if asked { self.requested.remove(u64::from(row), 0) } else { None }.unwrap_or(time);
+        fx.record(Finished { within, asked, sent, ..finished });
         self.window.finish(row, time, &mut self.freed);
     }
 
@@ -379,7 +362,7 @@ impl Programs {
             Role::Data => {
                 let rank = self.residents.local(envelope.to);
                 let row = self.named(rank, envelope.receive);
-                self.received(row, fx);
+                self.received(row, (envelope.from, envelope.send, envelope.late), fx);
             }
         }
     }
@@ -399,9 +382,13 @@ impl Programs {
         let eager = is_eager(op.mode, op.amount, self.roster.rules.eager);
         let role = if eager { Role::Eager } else { Role::Request };
         let (context, tag, bytes) = (op.context, op.tag, op.amount);
-        let envelope = Envelope { role, context, tag, bytes, sequence, from, to, send, receive: NIL };
+        let envelope =
+            Envelope { role, context, tag, bytes, sequence, from, to, send, receive: NIL, late: false };
         if !eager {
             self.named.set(u64::from(rank), send, row);
+            if self.roster.rules.meets {
+                self.requested.set(u64::from(row), 0, self.now);
+            }
         }
         let bytes = if eager { bytes } else { self.roster.rules.control };
         if destination == place.terminal {
@@ -486,14 +473,15 @@ impl Programs {
             self.window.rows().edit(row).op.amount = bytes;
         }
         if !asks {
-            return self.received(row, fx);
+            return self.received(row, (from, send, self.window.get(row).ready == self.now), fx);
         }
         let Row { rank, number: receive, .. } = *self.window.get(row);
         let &Resident { place, number: to, .. } = self.residents.get(rank);
         let sender = self.roster.terminal(place.job, label.source);
         let Label { context, tag, .. } = label;
         let role = Role::Grant;
-        let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive };
+        let late = self.window.get(row).ready == self.now;
+        let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive, late };
         self.named.set(u64::from(rank), receive, row);
         let bytes = self.roster.rules.control;
         if sender == place.terminal {
@@ -526,8 +514,12 @@ impl Programs {
     }
 
     /// A receive has all its bytes.
-    fn received(&mut self, row: u32, fx: &mut dyn HostEffects) {
-        debug_assert_eq!(self.window.get(row).op.kind, Kind::Recv, "data name a receive");
+    fn received(&mut self, row: u32, (from, send, late): (GlobalRank, u32, bool), fx: &mut dyn HostEffects) {
+        let Row { op, rank, number: receive, .. } = *self.window.get(row);
+        debug_assert_eq!(op.kind, Kind::Recv, "data name a receive");
+        if self.roster.rules.meets {
+            fx.met(Met { at: self.now, to: self.residents.get(rank).number, receive, from, send, late });
+        }
         if self.roster.rules.overhead == 0 {
             return self.finish(row, fx);
         }
@@ -582,6 +574,7 @@ impl Host for Programs {
         visit(&mut self.cpus);
         self.memories.visit_journals(visit);
         self.left.visit_journals(visit);
+        self.requested.visit_journals(visit);
         visit(&mut self.incoming);
         self.sent.visit_journals(visit);
         self.matched.visit_journals(visit);

@@ -42,17 +42,8 @@ pub struct Rules {
     pub control: u64,
     /// Time that a processor takes for each send and each receive.
     pub overhead: Ps,
-    /// When a computation counts as begun.
-    pub calc: Begun,
-}
-
-/// When a computation counts as begun, for whoever measures it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// When nothing keeps it from being taken up.
-    Executable,
-    /// When its processor takes it in hand.
-    InHand,
+    /// It is reported which message each receive took.
+    pub meets: bool,
 }
 
 /// What ranks need to know of a job.
@@ -138,6 +129,12 @@ impl Roster {
         self.shares || self.node.is_some()
     }
 
+    /// Number of jobs, those of traffic included.
+    #[must_use]
+    pub fn jobs(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
     /// Number of ranks of a job that is a program.
     #[must_use]
     pub fn ranks(&self, job: u32) -> u32 {
@@ -177,6 +174,15 @@ impl Roster {
             "rank {number} is of this job, not of one before"
         );
         RankId::new(number.number() - self.jobs[job as usize].first.number())
+    }
+
+    /// Job of a global number, and rank there.
+    #[must_use]
+    pub fn job_of(&self, number: GlobalRank) -> (u32, RankId) {
+        let behind = self.jobs.partition_point(|j| j.first <= number);
+        debug_assert!(behind > 0, "ranks are numbered from the first job's on");
+        let job = behind.saturating_sub(1) as u32;
+        (job, self.rank(job, number))
     }
 
     /// Terminal of a rank.

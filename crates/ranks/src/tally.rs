@@ -1,6 +1,7 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
 use super::{
+    critical::{Causes, Met, Past},
     instances::{self, Step},
     roster::{GlobalRank, Roster},
     sizes::{SentMessage, Sizes},
@@ -29,6 +30,8 @@ pub struct Finished {
     pub slot: u16,
     /// A send whose receiver lives on the same terminal.
     pub within: bool,
+    /// A send that asked its receiver first, and so waited for its receive.
+    pub asked: bool,
     /// Its number in the rank.
     pub number: u32,
     /// When it became executable.
@@ -37,10 +40,10 @@ pub struct Finished {
     pub time: Ps,
     /// Bytes of its message; 0 if it has none.
     pub bytes: u64,
-    /// Processor time of a computation.
-    pub compute: Ps,
-    /// Processor time of a send or receive.
-    pub overhead: Ps,
+    /// Processor time of a computation, a send or a receive.
+    pub busy: Ps,
+    /// When the message of a send, or the request for it, went to the network; `time` of all else, and unless messages are reported as they meet.
+    pub sent: Ps,
     /// What it is.
     pub kind: Kind,
     /// 1 + index of its collective, or 0.
@@ -51,7 +54,7 @@ pub struct Finished {
 
 impl Finished {
     /// An operation of a rank, by its terminal and its place there, that is over at `time` and cost the processor this: for a computation `compute`, for
-    /// a message `overhead`. It is no message within a terminal.
+    /// a message `overhead`. It is no message within a terminal and asked nobody.
     #[must_use]
     pub fn new(
         op: &Op,
@@ -64,16 +67,29 @@ impl Finished {
             terminal,
             slot,
             within: false,
+            asked: false,
             number,
             ready,
             time,
             bytes: if message { op.amount } else { 0 },
-            compute: if op.kind == Kind::Calc { compute } else { 0 },
-            overhead: if message { overhead } else { 0 },
+            busy: if op.kind == Kind::Calc {
+                compute
+            } else if message {
+                overhead
+            } else {
+                0
+            },
+            sent: time,
             kind: op.kind,
             collective: op.collective,
             instance: instances::of(op),
         }
+    }
+
+    /// Processor time of a computation.
+    #[must_use]
+    pub fn compute(&self) -> Ps {
+        if self.kind == Kind::Calc { self.busy } else { 0 }
     }
 }
 
@@ -140,6 +156,8 @@ pub struct Tally {
     sizes: Sizes,
     /// Operations done, on demand.
     pub rows: Vec<Finished>,
+    /// Messages that receives took, on demand.
+    pub met: Vec<Met>,
 }
 
 impl Tally {
@@ -154,8 +172,8 @@ impl Tally {
     pub fn add(&mut self, f: &Finished, (job, rank): (u32, GlobalRank), keep: bool) {
         let rank = self.ranks.edit(rank.number());
         rank.operations += 1;
-        rank.compute += f.compute;
-        rank.overhead += f.overhead;
+        rank.compute += f.compute();
+        rank.overhead += f.busy - f.compute();
         rank.last = rank.last.max(f.time);
         match f.kind {
             Kind::Send => {
@@ -173,7 +191,7 @@ impl Tally {
         if f.collective > 0 {
             let sum = self.collectives.entry((job, f.collective)).or_default();
             sum.operations += 1;
-            sum.busy += f.compute + f.overhead;
+            sum.busy += f.busy;
             if f.kind == Kind::Send {
                 sum.messages += 1;
                 sum.bytes += f.bytes;
@@ -205,6 +223,7 @@ impl Tally {
         }
         self.sizes.merge(other.sizes);
         self.rows.extend(other.rows);
+        self.met.extend(other.met);
     }
 
     /// What ranks sent to others of their terminal and elsewhere; none where no terminal is shared and no node is described.
@@ -218,9 +237,22 @@ impl Tally {
         Some(nodes(&all))
     }
 
-    /// Tables of ranks and collectives, and of operations if they were kept. `first` gives the job and the first rank of each terminal.
+    /// What waited for what, if operations were kept; with critical paths if all jobs are `done`. `first` gives the job and the first rank of each
+    /// terminal.
     #[must_use]
-    pub fn tables(&self, jobs: &[JobOf<'_>], roster: &Roster, first: &[(u32, RankId)]) -> Vec<Table> {
+    pub fn causes<'a>(&self, roster: &'a Roster, first: &[(u32, RankId)], done: bool) -> Option<Causes<'a>> {
+        (!self.rows.is_empty()).then(|| Causes::new(Past::new(roster, &self.rows, &self.met, first), done))
+    }
+
+    /// Tables of ranks and collectives, and of operations, messages and critical paths if they were kept. `first` gives the job and the first rank of each
+    /// terminal.
+    #[must_use]
+    pub fn tables(
+        &self,
+        jobs: &[JobOf<'_>],
+        (roster, first): (&Roster, &[(u32, RankId)]),
+        causes: Option<&Causes<'_>>,
+    ) -> Vec<Table> {
         let mut tables = Vec::new();
         if jobs.iter().all(|j| j.program.is_none()) {
             return tables;
@@ -248,9 +280,10 @@ impl Tally {
             instance: f.instance,
             start: f.ready,
             end: f.time,
-            busy: f.compute + f.overhead,
+            busy: f.busy,
         };
         tables.extend(instances::tables(rows.iter().filter(|f| f.collective > 0).map(step).collect(), jobs));
+        tables.extend(causes.into_iter().flat_map(|c| c.tables(jobs)));
         tables
     }
 

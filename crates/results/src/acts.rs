@@ -1,5 +1,5 @@
 //! What ranks do and when, for time lines of other programs: made from the tables `operations` (what each rank computed and when) and `transfers`
-//! (when each message was sent and there, over how many links).
+//! (when each message was sent and there, and over how many links where the model knows it).
 
 use crate::table::{Table, TextColumn};
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ pub(crate) enum Act {
     /// A computation is over.
     EndCompute,
     /// A message has arrived.
-    Receive { peer: u32, bytes: u64, transfer: u64, hops: u64 },
+    Receive { peer: u32, bytes: u64, transfer: u64, hops: Option<u64> },
     /// A message leaves.
-    Send { peer: u32, bytes: u64, transfer: u64, hops: u64 },
+    Send { peer: u32, bytes: u64, transfer: u64, hops: Option<u64> },
     /// A computation begins.
     Compute,
 }
@@ -34,15 +34,12 @@ pub(crate) fn acts(operations: &Table, transfers: &Table) -> Option<Acts> {
         }
     }
     let codes = codes(transfers.text_column("job")?, jobs);
-    let (from, to, hops) = (
-        transfers.u32_column("source")?,
-        transfers.u32_column("destination")?,
-        transfers.u32_column("hops")?,
-    );
+    let (from, to) = (transfers.u32_column("source")?, transfers.u32_column("destination")?);
+    let hops = transfers.u32_column("hops");
     let (sent, arrived) = (transfers.u64_column("sent_ps")?, transfers.u64_column("arrived_ps")?);
     let (times, sizes) = (transfers.u64_column("transfer_ps")?, transfers.u64_column("bytes")?);
     for (i, &job) in codes.iter().enumerate() {
-        let (bytes, transfer, hops) = (sizes[i], times[i], hops[i].into());
+        let (bytes, transfer, hops) = (sizes[i], times[i], hops.map(|h| h[i].into()));
         let send = Act::Send { peer: to[i], bytes, transfer, hops };
         let receive = Act::Receive { peer: from[i], bytes, transfer, hops };
         all.entry((job, from[i])).or_default().push((sent[i], send));

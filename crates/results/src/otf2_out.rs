@@ -15,20 +15,22 @@ use otf2::{
 };
 use std::{collections::BTreeMap, path::Path};
 
-/// An empty table of messages: when each was sent and there, over how many links; by job, source and number of the send.
+/// An empty table of messages: when each was sent and there, over how many links if `hops` are known; by job, source and number of the send.
 #[must_use]
-pub fn transfers() -> Table {
+pub fn transfers(hops: bool) -> Table {
     let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
-    Table::new("transfers")
+    let mut table = Table::new("transfers")
         .with("job", Column::Text(TextColumn::default()))
         .with("source", u32s())
         .with("destination", u32s())
         .with("operation", u32s())
         .with("sent_ps", u64s())
         .with("arrived_ps", u64s())
-        .with("transfer_ps", u64s())
-        .with("hops", u32s())
-        .with("bytes", u64s())
+        .with("transfer_ps", u64s());
+    if hops {
+        table = table.with("hops", u32s());
+    }
+    table.with("bytes", u64s())
 }
 
 const COMPUTE: u32 = 0;
@@ -51,7 +53,10 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
         let mut computing = 0u32;
         location.write(0, &EventKind::Enter { region: MPI }, &[])?;
         for (time, act) in list {
-            let mut put = |kind, attributes: &[_]| location.write(*time, &kind, attributes);
+            let mut put = |kind, attributes: &[Option<(u32, u64)>]| {
+                let known: Vec<_> = attributes.iter().flatten().copied().collect();
+                location.write(*time, &kind, &known)
+            };
             match *act {
                 Act::Compute => {
                     computing += 1;
@@ -69,11 +74,11 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
                 }
                 Act::Send { peer, bytes, transfer, hops } => {
                     let send = EventKind::Send { receiver: peer, comm: job, tag: 0, bytes };
-                    put(send, &[(0, transfer), (1, hops)])?;
+                    put(send, &[Some((0, transfer)), hops.map(|h| (1, h))])?;
                 }
                 Act::Receive { peer, bytes, transfer, hops } => {
                     let recv = EventKind::Recv { sender: peer, comm: job, tag: 0, bytes };
-                    put(recv, &[(0, transfer), (1, hops)])?;
+                    put(recv, &[Some((0, transfer)), hops.map(|h| (1, h))])?;
                 }
             }
         }
@@ -127,7 +132,7 @@ mod tests {
             let cells = [Cell::Text("job"), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
             done.push(&[&cells[..], &[Cell::U64(start), Cell::U64(end), Cell::U64(0)]].concat());
         }
-        let mut sent = transfers();
+        let mut sent = transfers(true);
         let cells = [Cell::Text("job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
         let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8)];
         sent.push(&[&cells[..], &times].concat());
@@ -151,7 +156,7 @@ mod tests {
             let cells = [Cell::Text(job), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
             done.push(&[&cells[..], &[Cell::U64(0), Cell::U64(10_000), Cell::U64(0)]].concat());
         }
-        let mut sent = transfers();
+        let mut sent = transfers(true);
         let cells = [Cell::Text("sends"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
         let times = [Cell::U64(10_000), Cell::U64(16_000), Cell::U64(6_000), Cell::U32(3), Cell::U64(8)];
         sent.push(&[&cells[..], &times].concat());

@@ -181,7 +181,7 @@ mod tests {
             let cells = [Cell::Text("a\u{1b}job"), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
             done.push(&[&cells[..], &[Cell::U64(start), Cell::U64(end), Cell::U64(0)]].concat());
         }
-        let mut sent = transfers();
+        let mut sent = transfers(true);
         let cells = [Cell::Text("a\u{1b}job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
         let times = [Cell::U64(100_400), Cell::U64(160_500), Cell::U64(60_100), Cell::U32(3), Cell::U64(8)];
         sent.push(&[&cells[..], &times].concat());

@@ -384,7 +384,7 @@ pub struct Job {
     /// Fraction of its ranks' time spent computing; absent without compute operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_fraction: Option<f64>,
-    /// Where the time of its critical path goes; present where operations are measured by the delay model.
+    /// Where the time of its critical path goes; present where operations of a program that ended are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
 }

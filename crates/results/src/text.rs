@@ -302,7 +302,7 @@ fn jobs(out: &mut String, summary: &Summary, style: Style) {
             format!("computing {}", share(compute_ps)),
             format!("{} messages {}", thousands(messages), share(transfer_ps)),
             format!("their overhead {}", share(overhead_ps)),
-            format!("interfaces {}", share(wait_ps)),
+            format!("waiting {}", share(wait_ps)),
         ];
         let of = if summary.jobs.len() > 1 { format!("{}: ", visible::name(&j.name)) } else { String::new() };
         let text = format!("{of}{}; over {} ranks", parts.join(", "), thousands(u64::from(ranks)));

@@ -1,0 +1,152 @@
+//! The critical path of rank programs on the packet model: closed forms, and causes for every instant of random programs.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use base::{
+    index::TerminalId,
+    rng::{Purpose, Stream},
+};
+use model::{
+    Finished,
+    samples::int,
+    setup::{Scheduling, Until},
+};
+use packet::{Setup, config::RoutePer, samples, simulate};
+use ranks::node::{Kernel, Memory, Node};
+use results::summary::{CriticalPath, State};
+use std::sync::Arc;
+use workload::{
+    program::{
+        After, Op,
+        list::{List, Rank, calc, recv, send},
+    },
+    registry::Work,
+};
+
+const US: u64 = 1_000_000;
+/// Links of 1 GB/s: a chunk takes 64,000 ps. Way of a one-chunk message through one switch.
+const PATH_TIME: u64 = 2 * (64_000 + 10_000) + 100_000;
+const OVERHEAD: u64 = 300_000;
+
+fn chain(ops: &[Op]) -> Rank {
+    let mut rank = Rank::default();
+    for &op in ops {
+        rank.push(Op { after: After::Finish, ..op });
+    }
+    rank
+}
+
+fn asked(mut setup: Setup, ranks: Vec<Rank>) -> Setup {
+    setup.jobs[0].message = None;
+    setup.jobs[0].placement = (0..ranks.len() as u32).map(TerminalId::new).collect();
+    setup.jobs[0].work = Work::Program(Arc::new(List::new(ranks)));
+    setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
+    setup.measure.operations = true;
+    setup
+}
+
+fn switch(ranks: Vec<Rank>) -> Setup {
+    let fabric = samples::topology("single-switch", &[("terminals", int(ranks.len() as u64))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 16)];
+    let work = Work::Program(Arc::new(List::new(ranks.clone())));
+    asked(samples::setup(fabric, routing, links, work, 0), ranks)
+}
+
+/// Runs it; the path's parts follow each other without a gap up to the makespan.
+fn path(setup: &Setup) -> (CriticalPath, u64, Finished) {
+    let done = simulate(setup, &mut |_| true).expect("a valid setup");
+    assert_eq!(done.summary.verdict.state, State::Ok, "{:?}", done.summary.verdict);
+    let table = done.tables.iter().find(|t| t.name() == "critical_path").unwrap();
+    let (starts, ends) = (table.u64_column("start_ps").unwrap(), table.u64_column("end_ps").unwrap());
+    assert_eq!(starts[0], setup.jobs[0].start);
+    assert!(starts[1..].iter().eq(&ends[..ends.len() - 1]), "each part begins where the one before ended");
+    let makespan = done.summary.jobs[0].makespan_ps.unwrap();
+    let path = done.summary.jobs[0].critical_path.unwrap();
+    let all = path.compute_ps + path.overhead_ps + path.transfer_ps + path.wait_ps;
+    assert_eq!((all, starts[0] + makespan), (makespan, *ends.last().unwrap()), "parts add up");
+    (path, makespan, done)
+}
+
+/// Whoever comes later is on the path, with its computation.
+#[test]
+fn the_later_of_sender_and_receiver_is_on_the_path() {
+    for (sender, receiver) in [(5 * US, 2 * US), (2 * US, 9 * US)] {
+        for eager in [u64::MAX, 100] {
+            let ranks =
+                vec![chain(&[calc(sender), send(1, 128, 7)]), chain(&[calc(receiver), recv(0, 128, 7)])];
+            let mut setup = switch(ranks);
+            setup.packet.eager = eager;
+            let (path, makespan, _) = path(&setup);
+            let late = sender.max(receiver);
+            assert_eq!((path.compute_ps, path.wait_ps), (late, 0), "{sender} {receiver} {eager}");
+            assert_eq!(path.transfer_ps, makespan - late);
+            let ranks = if eager > 100 && sender > receiver { 1 } else { path.ranks };
+            assert_eq!(path.ranks, ranks);
+        }
+    }
+}
+
+/// A ring of messages with overhead: each step is a send's and a receive's processor time and the way between.
+#[test]
+fn a_ring_is_all_on_the_path() {
+    let n = 5u32;
+    let rank = |r: u32| {
+        let (to, from) = ((r + 1) % n, (r + n - 1) % n);
+        let pass = [send(to, 64, 0), recv(from, 64, 0)];
+        if r == 0 { chain(&pass) } else { chain(&[pass[1], pass[0]]) }
+    };
+    let mut setup = switch((0..n).map(rank).collect());
+    setup.packet.overhead = OVERHEAD;
+    let (path, makespan, done) = path(&setup);
+    assert_eq!(makespan, u64::from(n) * (PATH_TIME + 2 * OVERHEAD));
+    let steps = u64::from(n);
+    // The send's processor time is part of its transfer.
+    assert_eq!((path.overhead_ps, path.transfer_ps), (steps * OVERHEAD, steps * (PATH_TIME + OVERHEAD)));
+    assert_eq!((path.messages, path.ranks), (steps, n));
+    let transfers = done.tables.iter().find(|t| t.name() == "transfers").unwrap();
+    assert_eq!(transfers.u64_column("transfer_ps").unwrap(), vec![PATH_TIME + OVERHEAD; n as usize]);
+}
+
+/// Ranks that compute and send to each other in an order without a deadlock.
+fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
+    let mut draw = Stream::new(seed, Purpose::Test, 0);
+    let mut all = vec![Rank::default(); ranks as usize];
+    for _ in 0..messages {
+        let from = draw.below(u64::from(ranks)) as u32;
+        let to = (from + 1 + draw.below(u64::from(ranks) - 1) as u32) % ranks;
+        let bytes = draw.below(3000);
+        for (rank, op) in [(from, send(to, bytes, 0)), (to, recv(from, bytes, 0))] {
+            all[rank as usize].push(Op { after: After::Finish, ..op });
+        }
+        let time = draw.below(3) * draw.below(2 * US);
+        all[draw.below(u64::from(ranks)) as usize].push(Op { after: After::Finish, ..calc(time) });
+    }
+    all
+}
+
+/// Every instant of a path has a cause: nothing is left over that is called waiting. Each rank for itself, and three that share two cores.
+#[test]
+fn every_instant_of_random_programs_has_its_cause() {
+    let memory = Memory { latency: 80_000, bandwidth: None, channels: 1 };
+    for seed in 0..40 {
+        for cores in [None, Some(2)] {
+            let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+            setup.packet.route_per = RoutePer::Chunk;
+            setup.packet.eager = [1000, u64::MAX, 0][seed as usize % 3];
+            setup.packet.overhead = [0, 20_000][seed as usize % 2];
+            let mut setup = asked(setup, random(24, 300, seed));
+            setup.jobs[0].start = US;
+            if cores.is_some() {
+                setup.jobs[0].placement = (0..24).map(|r| TerminalId::new(r / 3 * 5 % 72)).collect();
+                setup.node = Some(Node { cores, kernel: Kernel::RunToCompletion, memory });
+            }
+            let (path, makespan, done) = path(&setup);
+            assert_eq!(path.wait_ps, 0, "seed {seed}, {cores:?}: {path:?}");
+            setup.scheduling = Scheduling::Sequential { partitions: 5 };
+            let again = simulate(&setup, &mut |_| true).expect("a valid setup");
+            let of = |f: &Finished| f.tables.iter().find(|t| t.name() == "critical_path").unwrap().clone();
+            assert_eq!((of(&again), again.summary.jobs[0].makespan_ps), (of(&done), Some(makespan)));
+        }
+    }
+}
