@@ -32,7 +32,7 @@ pub struct Effort {
     pub steps: u32,
     /// Applications that are run.
     pub applications: &'static [Application],
-    /// Rules of choice, by index in [`RULES`].
+    /// Rules of choice, by index in the order of the table.
     pub rules: &'static [usize],
 }
 
