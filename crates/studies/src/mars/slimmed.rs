@@ -91,7 +91,7 @@ pub fn run(experiments: &Experiments<'_>, effort: &Effort) -> Result<Figure, Err
 }
 
 fn rows(experiments: &Experiments<'_>, application: Application, effort: &Effort) -> Result<Vec<Row>, Error> {
-    experiments.program("application.ranks", &application.program(effort.grid, effort.steps, 500))?;
+    experiments.program("tree.ranks", &application.program(effort.grid, effort.steps, 500))?;
     let mut rows = Vec::new();
     for (placement, (called, name)) in PLACEMENTS.into_iter().enumerate() {
         for (down, children) in [4, 8, 16].into_iter().zip(effort.trees) {
