@@ -44,13 +44,14 @@ impl<'a> Experiments<'a> {
         Phases(self.watcher).begin(what);
     }
 
-    /// Writes a program of ranks beside the experiments.
+    /// Writes a program of ranks beside the experiments, and gives the path by which overrides name it.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn program(&self, name: &str, text: &str) -> Result<(), Error> {
+    pub fn program(&self, name: &str, text: &str) -> Result<String, Error> {
         let path = self.folder.join(name);
-        fs::write(&path, text).map_err(|e| unwritable(&path, &e))
+        fs::write(&path, text).map_err(|e| unwritable(&path, &e))?;
+        Ok(path.display().to_string())
     }
 
     /// Runs an experiment with overrides, and those that were asked for after them.

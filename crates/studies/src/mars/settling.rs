@@ -1,6 +1,6 @@
 //! How soon throughput, buffers and links of a run come to rest.
 //!
-//! A series of windows is smoothed over [`SMOOTH`] of them and is at rest from when on it stays within [`NEAR`] of its mean over the last third. Of many ports or links the
+//! A series of windows is smoothed over five of them and is at rest from when on it stays within a tenth of its mean over the last third. Of many ports or links the
 //! median is told. The same rule holds for all, so that only what they are can make them differ.
 
 use super::statements::{Judgement, Statement};
