@@ -71,6 +71,7 @@ fn every_part_of_an_experiment_changes_it() {
         "model.router=input-queued",
         "model.router_delay=90 ns",
         "model.adapter_delay=10 ns",
+        "model.adapter_jitter=0.5 ns",
     ] {
         assert_ne!(plain, fingerprint(change), "{change}");
     }

@@ -54,7 +54,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.jobs = jobs(setup, o, (done, ended.dry, over));
     summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
-    let causes = o.tally.causes(&cx.roster, cx.rank.cells(), !ended.host.is_busy());
+    let causes = o.tally.causes(&cx.roster, cx.rank.cells(), over);
     critical::add(&mut summary.jobs, causes.as_ref());
     let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
     if let Some(asked) = &setup.energy {

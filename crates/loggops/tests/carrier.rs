@@ -26,7 +26,7 @@ use ranks::{
     hosted::Hosted,
     kit::{self, Plan, Planned},
     programs::Programs,
-    roster::{Begun, Place, Roster, Rules},
+    roster::{Place, Roster, Rules},
 };
 use results::table::Column;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
         compute_ppb: JobSetup::COMPUTE_AS_IS,
     };
     let DelayConfig { eager, overhead, .. } = *config;
-    let rules = Rules { eager, control: 0, overhead, calc: Begun::Executable };
+    let rules = Rules { eager, control: 0, overhead, meets: false };
     let roster = Arc::new(Roster::new(&[job], rules, None));
     let places = all.clone().map(|rank| Place {
         job: 0,

@@ -1,6 +1,7 @@
 //! From an experiment to a run: the models `packet` and `hybrid` as registered, and what they refuse.
 
 use crate::{
+    adapter::{self, config::Adapter},
     config::PacketConfig,
     congestion_control::{
         self, CongestionControl,
@@ -79,6 +80,10 @@ pub const HYBRID: ModelEntry = ModelEntry {
             Refusal { why: "what bypasses the network meets no mark", help: "use model \"packet\"" },
         ),
         (
+            adapter::config::ABOUT.name,
+            Refusal { why: "what bypasses the network overtakes nobody", help: "use model \"packet\"" },
+        ),
+        (
             services::classes::ABOUT.name,
             Refusal { why: "predictors know no service classes", help: "use model \"packet\"" },
         ),
@@ -92,6 +97,7 @@ const SECTIONS: &[&SectionEntry] = &[
     &sections::HYBRID,
     &sections::RESILIENCE,
     &sections::CONTROL,
+    &sections::ADAPTER,
     &sections::ROUTER,
     &services::classes::SECTION,
     &energy::SECTION,
@@ -103,6 +109,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     let hybrid = hybrid(&parts, diagnostics);
     let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
     let control = packet.as_ref().and_then(|_| control(&parts, diagnostics));
+    let adapter = packet.as_ref().and_then(|p| adapter(&parts, p, diagnostics));
     let services = packet.as_mut().and_then(|p| services::build::build(&parts, p, diagnostics));
     let energy = parts.energy(diagnostics);
     let node = Node::of(&parts, diagnostics);
@@ -133,6 +140,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         measure: parts.measure,
         resilience,
         control,
+        adapter,
         energy,
         services,
         hybrid,
@@ -208,6 +216,29 @@ fn control(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Congestio
     CongestionControl::from_values(scheme, &written.section.values, context)
         .map_err(|problems| written.section.report(problems, diagnostics))
         .ok()
+}
+
+/// What adapters do with packets that arrive.
+fn adapter(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) -> Option<Adapter> {
+    let section = &parts.written.own(adapter::config::ABOUT.name).filter(|s| s.section.complete)?.section;
+    let mut no = |message: &str, help: &str| {
+        diagnostics.push(Diagnostic::new(section.home, message).help(help));
+    };
+    if parts.written.own(transport::ABOUT.name).is_some() {
+        no(adapter::config::TRANSPORT, "remove [adapter] or [resilience]");
+    }
+    let adapter = Adapter::from_values(&section.values, packet.packet)
+        .map_err(|problems| section.report(problems, diagnostics))
+        .ok()?;
+    let controlled = parts.written.own(congestion_control::config::ABOUT.name).is_some();
+    if adapter.injection.is_some() && controlled {
+        let keys = ["queues", "injection_rate", "window"];
+        let place = keys.iter().find_map(|key| section.places.get(*key).copied());
+        let help = "leave `queues`, `injection_rate` and `window` out, or remove [congestion_control]";
+        let place = place.unwrap_or(section.home);
+        diagnostics.push(Diagnostic::new(place, adapter::config::CONTROL).help(help));
+    }
+    Some(adapter)
 }
 
 /// Refuses fewer virtual channels than the routing needs, before and after links fail.

@@ -87,6 +87,8 @@ impl Census {
         for (_, p) in domain.state.surrogate.held() {
             census.find_whole(p.id, p.packets);
         }
+        domain.state.adapters.each(|held| census.find_whole(held.packet.id, 1));
+        census.faults.extend(domain.state.adapters.faults(&cx.local.terminals));
         census
     }
 
@@ -137,7 +139,11 @@ impl Census {
                 Due::Message(Wire::Predicted(p)) => self.find_whole(p.id, p.packets),
                 Due::Wake(_)
                 | Due::Message(
-                    Wire::Credit { .. } | Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Notice { .. },
+                    Wire::Credit { .. }
+                    | Wire::Ahead { .. }
+                    | Wire::Ack { .. }
+                    | Wire::Notice { .. }
+                    | Wire::Taken { .. },
                 ) => {}
             }
         }

@@ -78,7 +78,11 @@ impl Books {
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
                 Due::Wake(_)
                 | Due::Message(
-                    Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Notice { .. } | Wire::Predicted(_),
+                    Wire::Ahead { .. }
+                    | Wire::Ack { .. }
+                    | Wire::Notice { .. }
+                    | Wire::Taken { .. }
+                    | Wire::Predicted(_),
                 ) => {}
             }
         }

@@ -96,6 +96,8 @@ pub struct PacketConfig {
     pub route_per: RoutePer,
     /// From a message's creation to its first packet at the terminal.
     pub adapter_delay: Ps,
+    /// Each message takes two random times below this beside; 0 for none.
+    pub adapter_jitter: Ps,
     /// Arbiter of `input-queued` routers.
     pub arbiter: Arbiter,
     /// Rules of pipelined routers; none where section `[router]` is missing.

@@ -104,6 +104,32 @@ pub enum Record {
         /// What the scheme counts besides, see [`Gauge::level`](crate::congestion_control::scheme::Gauge::level).
         level: u32,
     },
+    /// A packet is complete after one of its pair that was sent later (runs with `[adapter]` only).
+    Overtaken {
+        /// When it was handed over.
+        created: Ps,
+    },
+    /// An adapter holds a packet that came too early.
+    Held {
+        /// When it was handed over.
+        created: Ps,
+        /// Packets that the adapter holds, this one included.
+        packets: u32,
+        /// Payload of these packets, in bytes.
+        bytes: u64,
+    },
+    /// A packet that was held is handed on.
+    Released {
+        /// When it was handed over.
+        created: Ps,
+        /// How long it was held.
+        waited: Ps,
+    },
+    /// An adapter without room goes on without a missing packet.
+    Gap {
+        /// When the packet was handed over that found no room.
+        created: Ps,
+    },
     /// Packets of a message were handed over past the network as one.
     Bypassed {
         /// Virtual time at which it happens.
@@ -305,10 +331,10 @@ pub fn record_delivered(p: &Packet, terminal: TerminalId, time: Ps, fx: &mut imp
 }
 
 impl Travel {
-    /// Chunks of its packet: 2,048 at most, so that two bits above are free for [`Travel::signs`].
+    /// Chunks of its packet: 2,048 at most, so that four bits above are free for [`Travel::signs`].
     #[must_use]
     pub fn packet_chunks(&self) -> u16 {
-        self.chunks & 0x3fff
+        self.chunks & 0xfff
     }
 
     /// What routers and links left on its packet.
@@ -355,6 +381,15 @@ pub enum Wire {
         source: TerminalId,
         /// Terminal that it arrived at.
         destination: TerminalId,
+    },
+    /// A destination has taken a packet.
+    Taken {
+        /// Terminal that sent it.
+        source: TerminalId,
+        /// Terminal that it was for.
+        destination: TerminalId,
+        /// Payload of the packet, in bytes.
+        bytes: u32,
     },
     /// A credit for a link of the receiver.
     Credit {

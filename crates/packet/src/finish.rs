@@ -1,6 +1,7 @@
 //! From measurements to the summary.
 
 use super::{
+    adapter,
     congestion_control::{marks::Counts as MarkCounts, report},
     effects::Wire,
     ended::{Carried, Ended, Rested, utilisation},
@@ -88,6 +89,7 @@ pub fn state_hash<R: Router>(
         hash_terminals(d, &mut sum);
         d.state.transport.hash(&d.cx.local.terminals, &mut sum);
         d.state.control.hash(&d.cx.local.terminals, &mut sum);
+        d.state.adapters.add_state(&mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
         }
@@ -108,6 +110,14 @@ pub fn state_hash<R: Router>(
                 }
                 Due::Message(Wire::Notice { source, destination }) => {
                     sum.add(37 << 32 | u64::from(*source), key.time, u64::from(*destination), 0);
+                }
+                Due::Message(Wire::Taken { source, destination, bytes }) => {
+                    sum.add(
+                        43 << 32 | u64::from(*source),
+                        key.time,
+                        u64::from(*destination),
+                        u64::from(*bytes),
+                    );
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 // It goes ahead at once within a partition and as a message to another one: where it is says nothing.
@@ -216,6 +226,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.resilience = resilience(net, &ended, simulated);
     let span = simulated.checked_sub(setup.warmup);
     summary.congestion_control = net.control.as_ref().map(|c| report::block(c, &setup.jobs, &ended, span));
+    summary.adapter =
+        net.adapter.as_ref().map(|a| adapter::report::block(a, &o.adapter, o.latency.moments().count));
     let energy = setup.energy.as_ref().map(|e| {
         let delivered = (o.messages, o.bytes_total);
         let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));

@@ -50,6 +50,11 @@ pub fn judge(
     if ended.hybrid.as_ref().is_some_and(|h| h.1) {
         verdict.flag("short-window");
     }
+    let gaps = ended.observer.adapter.gaps;
+    if gaps > 0 {
+        verdict.flag("out-of-order");
+        verdict.detail.push(format!("adapters without room went on {gaps} times without a missing packet"));
+    }
     let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
     if saturated && net.config.router.rules.compared_unsaturated {
         verdict.flag("outside-validated-range");
@@ -144,7 +149,7 @@ fn finite_sources(
     }
     let packets = (o.packets.1 as f64 / o.messages.max(1) as f64).ceil();
     let own = net.packet_time() as f64 * packets;
-    let waited = message - packet - net.config.adapter_delay as f64 - (own - net.packet_time() as f64);
+    let waited = message - packet - net.adapter_delay.mean() as f64 - (own - net.packet_time() as f64);
     let (burst, ranks) = (throughput::burst(&setup.jobs), setup.jobs.iter().map(|j| j.placement.len()));
     let own = own * burst as f64;
     // A few bursts are no rate: how long they take tells nothing of what could be kept up.

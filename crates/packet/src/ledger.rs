@@ -40,6 +40,8 @@ impl Account {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     in_order: bool,
+    /// Packets of a pair are delivered as they were sent, so the last one's number is kept here.
+    turns: Option<BTreeMap<(TerminalId, TerminalId), u32>>,
     /// By packet: absent when it was handed over and delivered once.
     open: BTreeMap<PacketId, Account>,
     /// With a transport: packets that counted, by pair, message, window and place.
@@ -55,6 +57,12 @@ impl Ledger {
     #[must_use]
     pub fn new(in_order: bool) -> Self {
         Self { in_order, ..Self::default() }
+    }
+
+    /// The same where adapters put packets of a pair in order, if `ordered`.
+    #[must_use]
+    pub fn with_turns(self, ordered: bool) -> Self {
+        Self { turns: ordered.then(BTreeMap::new), ..self }
     }
 
     fn add(&mut self, id: PacketId, by: Account) {
@@ -87,6 +95,11 @@ impl Ledger {
         if p.delivered != p.chunks {
             self.faults
                 .push(format!("packet {} is complete with {} of {} chunks", p.id, p.delivered, p.chunks));
+        }
+        let number = p.id.number();
+        let before = self.turns.as_mut().and_then(|turns| turns.insert((p.source(), terminal), number));
+        if before.is_some_and(|before| number.wrapping_sub(before) as i32 <= 0) {
+            self.faults.push(format!("packet {} was handed on after one that was sent later", p.id));
         }
         if self.in_order && p.disordered {
             self.faults.push(format!("chunks of packet {} overtook each other on one route", p.id));
@@ -130,6 +143,9 @@ impl Ledger {
     pub fn merge(&mut self, other: Self) {
         for (id, account) in other.open {
             self.add(id, account);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.turns, other.turns) {
+            mine.extend(theirs);
         }
         self.counted.extend(other.counted);
         self.complete.extend(other.complete);

@@ -1,5 +1,6 @@
 //! The packet model: chunks, buffers, virtual channels, credits. Rules and invariants are in `PACKET.md`.
 
+pub mod adapter;
 pub mod build;
 pub mod census;
 pub mod check;

@@ -243,6 +243,10 @@ impl Local {
         if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {
             (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, delay));
         }
+        if let Some(injection) = net.outlet().filter(|injection| injection.window > 0) {
+            let others = (0..net.partitions).filter(|&to| to != self.partition);
+            others.for_each(|to| least(to, injection.ack_delay));
+        }
         if let Some(control) = &net.control {
             (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, control.delay));
         }

@@ -1,7 +1,8 @@
 //! What is measured, added up: plain data, which partitions' observers keep and the end of a run merges.
 
 use super::{
-    congestion_control::by_job::JobSums, ledger::Ledger, services::sums::ServiceSums, transport::How,
+    adapter::report::AdapterSums, congestion_control::by_job::JobSums, ledger::Ledger,
+    services::sums::ServiceSums, transport::How,
 };
 use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
@@ -193,6 +194,8 @@ pub struct Measured {
     pub tallies: Tallies,
     /// What jobs got, with congestion control; empty without.
     pub controlled: Vec<JobSums>,
+    /// What adapters did.
+    pub adapter: AdapterSums,
     /// Checkers, if switched on.
     pub ledger: Option<Ledger>,
 }
@@ -225,6 +228,7 @@ impl Measured {
             services: vec![ServiceSums::new(); classes],
             tallies: Tallies::default(),
             controlled: Vec::new(),
+            adapter: AdapterSums::default(),
             ledger,
         }
     }
@@ -272,6 +276,7 @@ impl Measured {
         self.services.iter_mut().zip(&other.services).for_each(|(a, b)| a.merge(b));
         self.tallies.merge(&other.tallies);
         self.controlled.iter_mut().zip(&other.controlled).for_each(|(a, b)| a.merge(b));
+        self.adapter.merge(&other.adapter);
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
             a.merge(b);
         }

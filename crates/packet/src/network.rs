@@ -1,6 +1,10 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
+    adapter::{
+        config::{Adapter, Injection},
+        delay::Delay,
+    },
     config::{PacketConfig, RoutePer},
     congestion_control::CongestionControl,
     losses::Losses,
@@ -167,6 +171,10 @@ pub struct Network {
     pub roster: Arc<Roster>,
     /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
     pub message_time: Ps,
+    /// How long adapters take for a message.
+    pub adapter_delay: Delay,
+    /// What adapters do with packets that arrive, if they are described.
+    pub adapter: Option<Adapter>,
     /// Time of a full packet on a terminal's link, in whole picoseconds.
     pub packet_pace: Ps,
     /// What a hybrid run needs.
@@ -222,20 +230,22 @@ fn answers(setup: &Setup) -> bool {
     setup.jobs.is_empty() || setup.resilience.is_some() || setup.jobs.iter().any(answers)
 }
 
-/// Somebody looks at deliveries when they are: who answers, or notifies sources of marks.
+/// Somebody looks at deliveries when they are: who answers, or notifies sources of marks or of what is taken.
 fn reacts(setup: &Setup) -> bool {
-    answers(setup) || setup.control.is_some()
+    let acknowledged = setup.adapter.and_then(|a| a.injection).is_some_and(|i| i.window > 0);
+    answers(setup) || setup.control.is_some() || acknowledged
 }
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
-/// delivered, predictors, losses and their transport, service classes, routings
+/// delivered, predictors, losses and their transport, service classes, adapters that do something, routings
 /// whose heads ask for several outputs at once, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
     // Whoever has a transport or congestion control reacts.
     let few = setup.hybrid.is_some() || setup.change.is_some();
+    let adapter = setup.packet.adapter_jitter > 0 || setup.adapter.is_some();
     let classes = setup.services.is_some() || setup.routing.facts().escapes.is_some();
-    !reacts(setup) && !few && !classes
+    !reacts(setup) && !few && !classes && !adapter
 }
 
 impl Network {
@@ -325,6 +335,8 @@ impl Network {
             info_period: info_period(setup),
             roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
             message_time,
+            adapter_delay: Delay::new(config.adapter_delay, config.adapter_jitter, setup.seed),
+            adapter: setup.adapter,
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
             hybrid,
@@ -333,6 +345,13 @@ impl Network {
             control: setup.control.clone(),
             mark_stream: Stream::new(setup.seed, Purpose::Mark, 0),
         }
+    }
+
+    /// How packets leave their terminals, if not as they come and congestion control does not say it.
+    #[inline]
+    #[must_use]
+    pub fn outlet(&self) -> Option<&Injection> {
+        self.adapter.as_ref()?.injection.as_ref()
     }
 
     /// Rules of pipelined routers.

@@ -77,7 +77,8 @@ impl Observer {
         // Chunks of one packet may be routed before and after a failure.
         let together = net.config.route_per == RoutePer::Packet && !net.routes.change();
         let in_order = together || net.config.router.rules.keeps_order;
-        let ledger = check.then(|| Ledger::new(in_order));
+        let turns = net.adapter.is_some_and(|a| a.resequencing && a.buffer == u64::MAX);
+        let ledger = check.then(|| Ledger::new(in_order).with_turns(turns));
         let sketches = net.hybrid.as_ref().is_some_and(|h| h.sketches);
         let learner = || {
             let sketch = if sketches { Sketch::new(net.fabric.terminals()) } else { Sketch::default() };
@@ -127,6 +128,11 @@ impl Observer {
             }
         }
         Some(&mut self.sums.windows[self.present[side as usize].0])
+    }
+
+    /// One for a packet of the measured part of the run, created then.
+    fn counts(&self, created: Ps) -> u64 {
+        u64::from(created >= self.warmup)
     }
 
     /// A packet was handed over.
@@ -453,6 +459,17 @@ impl Observe<Record> for Observer {
                     self.sums.controlled[job].notifications += 1;
                 }
             }
+            Record::Overtaken { created } => self.sums.adapter.overtaken += self.counts(*created),
+            Record::Held { created, packets, bytes } => {
+                self.sums.adapter.held += self.counts(*created);
+                self.sums.adapter.room(*packets, *bytes);
+            }
+            Record::Released { created, waited } => {
+                if *created >= self.warmup {
+                    self.sums.adapter.released(*waited);
+                }
+            }
+            Record::Gap { created } => self.sums.adapter.gaps += self.counts(*created),
             Record::Predicted { time, packet } => self.predicted(*time, packet),
             Record::Met(met) => self.sums.tally.met.push(*met),
             Record::Operation { .. } => {

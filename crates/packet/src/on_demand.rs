@@ -9,7 +9,8 @@
 //! Cost: what the model costs, and per packet one entry of a map and one alarm of the driver. One partition, one thread.
 
 use crate::{
-    network::Network, places::Ends, router::registry, run, setup::Setup, simulation, stepper::Stepper,
+    adapter::delay::Delay, network::Network, places::Ends, router::registry, run, setup::Setup, simulation,
+    stepper::Stepper,
 };
 use base::{
     hash::mix64,
@@ -49,6 +50,9 @@ struct Source {
     turn: usize,
     /// It will look again.
     armed: bool,
+    /// Messages sent so far, and when the last one passed the adapter.
+    sent: u32,
+    passed: Ps,
 }
 
 /// What the driver does at a time.
@@ -64,7 +68,7 @@ enum Due {
 pub struct OnDemand {
     network: Box<dyn Stepper>,
     net: Arc<Network>,
-    adapter_delay: Ps,
+    adapter: Delay,
     end: Ps,
     sources: Vec<Source>,
     due: BinaryHeap<Reverse<(Ps, u64, Due)>>,
@@ -94,6 +98,9 @@ impl OnDemand {
                 "interfaces of live programs hand their packets over themselves: [congestion_control] is for jobs",
             );
         }
+        if setup.adapter.is_some() {
+            return refuse("interfaces of live programs take packets as they come: [adapter] is for jobs");
+        }
         if setup.services.is_some() {
             return refuse("live programs are no jobs with a class: [service] is for jobs");
         }
@@ -110,7 +117,7 @@ impl OnDemand {
         // The adapter is here: it delays messages, not packets.
         let mut inner = setup.clone();
         inner.jobs.clear();
-        inner.packet.adapter_delay = 0;
+        (inner.packet.adapter_delay, inner.packet.adapter_jitter) = (0, 0);
         let net = Arc::new(Network::new(&inner, 1));
         run::validate(&inner)?;
         let options = Options {
@@ -122,7 +129,7 @@ impl OnDemand {
             network: (registry::chosen(&inner.packet).step)(&net, options),
             sources: vec![Source::default(); net.fabric.terminals() as usize],
             net,
-            adapter_delay: setup.packet.adapter_delay,
+            adapter: Delay::new(setup.packet.adapter_delay, setup.packet.adapter_jitter, setup.seed),
             end,
             due: BinaryHeap::new(),
             counter: 0,
@@ -163,7 +170,12 @@ impl OnDemand {
             (self.messages.len() - 1) as u32
         };
         let class = class.min(CLASSES as u8 - 1);
-        self.at(now + self.adapter_delay, Due::Ready { source, class, message });
+        let from = &mut self.sources[source.index()];
+        // Messages keep their order, however long the adapter takes for each.
+        from.passed = from.passed.max(now + self.adapter.of(source, from.sent));
+        from.sent = from.sent.wrapping_add(1);
+        let at = from.passed;
+        self.at(at, Due::Ready { source, class, message });
     }
 
     /// When something happens next.

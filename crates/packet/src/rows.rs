@@ -221,6 +221,10 @@ impl Signs {
     pub const TAMPERED: Self = Self(1);
     /// A router found congestion behind it.
     pub const MARKED: Self = Self(2);
+    /// With re-sequencing: the first packet of its message.
+    pub const FIRST: Self = Self(4);
+    /// With re-sequencing: the last packet of its message.
+    pub const LAST: Self = Self(8);
 
     /// True if all of `other` are there.
     #[inline]
@@ -235,18 +239,18 @@ impl Signs {
         self.0 |= other.0;
     }
 
-    /// As two bits of a number, from bit 14 on: how they travel beside a number of chunks.
+    /// As four bits of a number, from bit 12 on: how they travel beside a number of chunks.
     #[inline]
     #[must_use]
     pub const fn travelling(self) -> u16 {
-        (self.0 as u16) << 14
+        (self.0 as u16) << 12
     }
 
     /// Those of such a number.
     #[inline]
     #[must_use]
     pub const fn of_travelling(number: u16) -> Self {
-        Self((number >> 14) as u8)
+        Self((number >> 12) as u8)
     }
 }
 

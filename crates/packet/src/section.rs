@@ -11,10 +11,14 @@ use super::{
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
+    time::{NS, Ps},
 };
 
 /// Routers that take section `[router]`, which tells their insides.
 pub const TAKES_SECTION: [&str; 3] = ["input-queued", "output-queued", "combined"];
+
+/// Most that a host's latency varies by.
+const MOST_JITTER: Ps = 1_000_000_000 * NS;
 
 /// Documentation and keys of the model.
 pub const ABOUT: About = About {
@@ -69,6 +73,13 @@ pub const ABOUT: About = About {
             kind: Kind::Time,
             default: Some("0 s"),
             doc: "Time from a message's creation to its first packet at the terminal; part of message latency only.",
+        },
+        Param {
+            name: "adapter_jitter",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Random part of `adapter_delay`: each message takes two draws more, each uniform from 0 up to this time (seeded; on average it is added once). CODES' host latency is \
+                  `adapter_delay = \"11.01 ns\"` with \"0.5 ns\" here. Messages of a terminal keep their order: to shuffle bursts as CODES' draws do, see `order` of workload `all-to-all`.",
         },
         Param {
             name: "arbiter",
@@ -147,6 +158,9 @@ impl PacketConfig {
         } else if packet.div_ceil(chunk) > 2048 {
             problems.push(Problem::new("chunk", "a packet would have more than 2,048 chunks"));
         }
+        if values.time("adapter_jitter") > MOST_JITTER {
+            problems.push(Problem::new("adapter_jitter", "a host's latency varies by 1 s at most"));
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -158,6 +172,7 @@ impl PacketConfig {
             router_delay: values.time("router_delay"),
             route_per: if values.text("route_per") == "chunk" { RoutePer::Chunk } else { RoutePer::Packet },
             adapter_delay: values.time("adapter_delay"),
+            adapter_jitter: values.time("adapter_jitter"),
             arbiter: if values.text("arbiter") == "fixed" { Arbiter::Fixed } else { Arbiter::RoundRobin },
             info_delay: values.time("info_delay"),
             pipeline: None,

@@ -1,6 +1,7 @@
 //! Sections and lists that belong to the models `packet` and `hybrid`.
 
 use crate::{
+    adapter,
     congestion_control::{self, registry::SCHEMES},
     hybrid::{
         self,
@@ -76,6 +77,20 @@ pub const CONTROL: SectionEntry = SectionEntry {
     elsewhere: Some(Refusal { why: "it has no queues that could be marked", help: "use model \"packet\"" }),
     on_portals: Some(Refusal {
         why: "[congestion_control]: interfaces of Portals programs hand their packets over themselves",
+        help: "remove the section, or run rank programs",
+    }),
+};
+
+/// `[adapter]`: other models have no packets.
+pub const ADAPTER: SectionEntry = SectionEntry {
+    about: adapter::config::ABOUT,
+    choices: &[],
+    elsewhere: Some(Refusal {
+        why: "it has no packets that could overtake each other",
+        help: "use model \"packet\"",
+    }),
+    on_portals: Some(Refusal {
+        why: "[adapter]: interfaces of Portals programs take packets as they come",
         help: "remove the section, or run rank programs",
     }),
 };

@@ -1,8 +1,8 @@
 //! A run of the packet model, resolved: no names left to look up, no files left to read.
 
 use crate::{
-    config::PacketConfig, congestion_control::CongestionControl, hybrid::HybridSetup,
-    services::classes::Services, transport::config::Resilience,
+    adapter::config::Adapter, config::PacketConfig, congestion_control::CongestionControl,
+    hybrid::HybridSetup, services::classes::Services, transport::config::Resilience,
 };
 use base::time::Ps;
 use fabric::{graph::Fabric, routing::Routing};
@@ -48,6 +48,8 @@ pub struct Setup {
     pub resilience: Option<Resilience>,
     /// Which packets are marked, and what sources do about it.
     pub control: Option<CongestionControl>,
+    /// What adapters do with packets that arrive.
+    pub adapter: Option<Adapter>,
     /// What parts of the network take.
     pub energy: Option<Energy>,
     /// Classes of jobs with virtual channels of their own.

@@ -1,6 +1,7 @@
 //! Runs a setup from start to results.
 
 use crate::{
+    adapter::config::{CONTROL, TRANSPORT},
     close::{Asked, Ending, Part},
     counters::Counters,
     event, finish, host,
@@ -240,6 +241,14 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     if setup.services.is_some() && (setup.packet.pipeline.is_none() || setup.hybrid.is_some()) {
         let why = "service classes need a router whose insides are told, and no hybrid run";
         return Err(Failure::Setup(why.into()));
+    }
+    if let Some(adapter) = &setup.adapter {
+        if setup.resilience.is_some() || setup.hybrid.is_some() {
+            return Err(Failure::Setup(TRANSPORT.into()));
+        }
+        if adapter.injection.is_some() && setup.control.is_some() {
+            return Err(Failure::Setup(CONTROL.into()));
+        }
     }
     if setup.control.is_some() {
         let why = "congestion control does not go together with links that lose packets or with a hybrid run";

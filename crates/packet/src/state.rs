@@ -4,6 +4,7 @@
 //! `surrogate` and `transport`.
 
 use super::{
+    adapter::order::Adapters,
     congestion_control::sources::Sources,
     event::Alarm,
     net::{Net, Router},
@@ -55,6 +56,8 @@ pub struct State<R: Router> {
     pub transport: Transport<R::Mode>,
     /// Messages by destination, and how fast each may leave.
     pub control: Sources<R::Mode>,
+    /// Order of packets by pair, and what adapters hold.
+    pub adapters: Adapters<R::Mode>,
 }
 
 /// The packet model as the engine sees it.
@@ -101,7 +104,12 @@ impl<R: Router> PacketDomain<R> {
             posted: Posted::default(),
             surrogate: Surrogate::new(&net, local.terminals.len()),
             transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
-            control: Sources::new(if net.control.is_some() { local.terminals.len() } else { 0 }),
+            control: Sources::new(if net.control.is_some() || net.outlet().is_some() {
+                local.terminals.len()
+            } else {
+                0
+            }),
+            adapters: Adapters::new(if net.adapter.is_some() { local.terminals.len() } else { 0 }),
             net: Net::new(&net, &local),
             terminals: Table::new(local.terminals.len(), terminal),
             posts: Rows::default(),
@@ -187,6 +195,9 @@ impl<R: Router> Domain for PacketDomain<R> {
                 let news = AckNews { word: Word(*word), stamp: *stamp };
                 state.ack_from_afar(cx, *to, about, news, fx);
             }
+            Wire::Taken { source, destination, bytes } => {
+                state.taken(cx, Ends { source: *source, destination: *destination }, *bytes, fx);
+            }
             Wire::Notice { source, destination } => {
                 state.notified(cx, Ends { source: *source, destination: *destination }, fx);
             }
@@ -228,6 +239,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         s.surrogate.visit_journals(visit);
         s.transport.visit_journals(visit);
         s.control.visit_journals(visit);
+        s.adapters.visit_journals(visit);
         s.open.visit_journals(visit);
         s.received.visit_journals(visit);
     }

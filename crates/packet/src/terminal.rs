@@ -6,7 +6,7 @@ use super::{
     hybrid::predicted::Predicted,
     net::{Complete, Net, Router, Static},
     network::End,
-    rows::{Chunk, Cutting, Post, REPLY_NUMBER, Signs},
+    rows::{Chunk, Cutting, Packet, Post, REPLY_NUMBER, Signs},
     state::State,
     surrogate::Mode,
 };
@@ -83,7 +83,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.waiting_since(i).max(row.request);
         }
-        if Net::<R>::is_controlled(cx) {
+        if Net::<R>::is_queued(cx) {
             return self.next_paced(cx, i);
         }
         let created = if row.cutting.active {
@@ -97,7 +97,18 @@ impl<R: Router> State<R> {
         };
         // A workload that has nothing more stays at the end of time.
         let offset = if Net::<R>::FULL && created != NEVER { phase.offset } else { 0 };
-        created.saturating_add(cx.net.config.adapter_delay).saturating_sub(offset).max(row.request)
+        created.saturating_add(self.adapter_time(cx, i)).saturating_sub(offset).max(row.request)
+    }
+
+    /// How long the adapter takes for the message in hand, or for the next one.
+    #[inline]
+    pub(crate) fn adapter_time(&self, cx: &Static, i: u32) -> Ps {
+        if !Net::<R>::FULL {
+            return cx.net.adapter_delay.least();
+        }
+        let row = self.terminals.get(i);
+        let number = row.messages.wrapping_sub(u32::from(row.cutting.active));
+        cx.net.adapter_delay.of(cx.local.terminals[i as usize], number)
     }
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
@@ -198,8 +209,13 @@ impl<R: Router> State<R> {
             (row.upcoming, row.upcoming_destination, row.upcoming_bytes)
         };
         let packets = cx.net.packets_of(bytes);
+        let name = if Net::<R>::resequences(cx) {
+            self.adapters.begin(cx.local.terminals[i as usize], destination)
+        } else {
+            row.messages
+        };
         let row = self.terminals.edit(i);
-        let number = row.messages | reply;
+        let number = name | reply;
         row.cutting = Cutting { created, left: bytes, destination, number, packets, active: true };
         row.messages += 1;
         true
@@ -210,7 +226,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.hand_over_datagram(cx, i, time, fx);
         }
-        if Net::<R>::is_controlled(cx) {
+        if Net::<R>::is_queued(cx) {
             return self.hand_over_paced(cx, i, time, fx);
         }
         if self.terminals.get(i).cutting.active || self.begin_message(cx, i) {
@@ -247,9 +263,14 @@ impl<R: Router> State<R> {
             packets: 1,
         };
         self.enqueue_packet(cx, i, &packet, bytes, time);
+        if Net::<R>::resequences(cx) {
+            let whole = cx.net.packets_of(cutting.left) == cutting.packets;
+            self.sign_place(i, whole, cutting.left <= u64::from(bytes));
+        }
         let time = time + Net::<R>::suspended(fx);
         if Net::<R>::is_hybrid(cx) {
-            let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
+            let delay = cx.net.adapter_delay.of(terminal, cutting.number & !REPLY_NUMBER);
+            let ready = cutting.created.saturating_add(delay);
             let (size, link) = (cx.net.size_of(&packet), cx.net.pace_of(bytes));
             self.surrogate.paces.edit(i).learn(time, ready, size, link);
         }
@@ -354,13 +375,29 @@ impl<R: Router> State<R> {
             return self.arrived(cx, &packet, port, time, fx);
         }
         let End::Terminal { terminal, local } = cx.local.lines[port].end else { return };
-        // Whether it is the right one, the ledger looks at.
-        record_delivered(&packet, terminal, time, fx);
         if Net::<R>::is_controlled(cx) && packet.signs.has(Signs::MARKED) {
             self.inform(cx, local, Ends { source: packet.source(), destination: terminal }, time, fx);
         }
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
-        self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
+        if Net::<R>::is_adapted(cx) {
+            return self.pass_adapter(cx, local, &packet, time, fx);
+        }
+        self.hand_on(cx, &packet, terminal, time, fx);
+    }
+
+    /// A packet is delivered at a terminal.
+    #[inline]
+    pub(super) fn hand_on(
+        &mut self,
+        cx: &Static,
+        packet: &Packet,
+        terminal: TerminalId,
+        time: Ps,
+        fx: &mut impl Fx,
+    ) {
+        // Whether it is the right one, the ledger looks at.
+        record_delivered(packet, terminal, time, fx);
+        self.packet_done(cx, &Predicted::of(packet), packet.message_packets == 1, time, fx);
     }
 
     /// A packet, or a `whole` message, is complete: the workload may answer. `time` is virtual.
@@ -375,7 +412,9 @@ impl<R: Router> State<R> {
         debug_assert!(time >= packet.created, "nothing arrives before it is sent");
         let source = packet.source();
         if !whole {
-            let key = u64::from(source);
+            // Numbers of messages are the source's, or the pair's.
+            let pair = if Net::<R>::resequences(cx) { u64::from(packet.destination) << 32 } else { 0 };
+            let key = u64::from(source) | pair;
             let left = self.open.get(key, packet.message).unwrap_or(packet.message_packets) - 1;
             if left > 0 {
                 self.open.set(key, packet.message, left);
@@ -436,7 +475,13 @@ impl<R: Router> State<R> {
         let posted = self.terminals.get(local).posted;
         self.terminals.edit(local).posted = posted.wrapping_add(1);
         let (source, destination) = (fabric.terminal_in(node, plane), fabric.terminal_in(destination, plane));
-        let number = if Net::<R>::is_lossy(cx) { self.transport.name(source, destination) } else { posted };
+        let number = if Net::<R>::is_lossy(cx) {
+            self.transport.name(source, destination)
+        } else if Net::<R>::resequences(cx) {
+            self.adapters.post(source, destination)
+        } else {
+            posted
+        };
         Posting { local, source, destination, number }
     }
 

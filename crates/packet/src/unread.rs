@@ -1,6 +1,7 @@
 //! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
 
 use crate::{
+    adapter,
     config::Injects,
     congestion_control::{self, none, scheme::SchemeEntry},
     hybrid,
@@ -39,6 +40,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         let why = "scheme \"none\" notifies nobody";
         all.extend(Unread::all("congestion_control", &["notification_delay"], why));
     }
+    all.extend(idle_adapter(parts));
     all.extend(unmarked(parts));
     if parts.routing.as_ref().is_some_and(|r| r.facts().escapes.is_some()) {
         let why = "with escape channels a head takes whichever output it gets first";
@@ -75,6 +77,30 @@ fn unmarked(parts: &Parts<'_>) -> Vec<Unread> {
     };
     let keys = ["marking_rate", "victim_mask", "ccti_increase", "ccti_timer", "notification_delay"];
     Unread::all("congestion_control", &keys, why)
+}
+
+/// Keys of `[adapter]` that others of it make idle.
+fn idle_adapter(parts: &Parts<'_>) -> Vec<Unread> {
+    let Some(section) = parts.written.own(adapter::config::ABOUT.name).map(|own| &own.section) else {
+        return Vec::new();
+    };
+    let is = |key: &str, value: &Value| section.get(key) == Some(value);
+    let text = |value: &str| Value::Text(value.to_owned());
+    let mut all = Vec::new();
+    if is("resequencing", &Value::Bool(false)) {
+        all.extend(Unread::all("adapter", &["buffer"], "without `resequencing` nothing is held"));
+    }
+    if !is("queues", &text("modulo")) {
+        all.extend(Unread::all("adapter", &["queue_count"], "it is for `queues = \"modulo\"`"));
+    }
+    if is("queues", &text("one")) {
+        let why = "there is one queue";
+        all.extend(Unread::all("adapter", &["queue_messages", "schedule"], why));
+    }
+    if is("window", &Value::Int(0)) {
+        all.extend(Unread::all("adapter", &["ack_delay"], "without `window` no source waits for it"));
+    }
+    all
 }
 
 /// Virtual channels beyond those of the routing, where packets never change to another than it says.

@@ -4,6 +4,7 @@
 
 mod common;
 
+mod adapter;
 mod carrier;
 mod checkers;
 mod closing;

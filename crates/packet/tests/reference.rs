@@ -49,6 +49,10 @@ fn seen(record: &Record) -> Option<Seen> {
         Record::Sent { .. }
         | Record::Ended { .. }
         | Record::Notified { .. }
+        | Record::Overtaken { .. }
+        | Record::Held { .. }
+        | Record::Released { .. }
+        | Record::Gap { .. }
         | Record::Operation { .. }
         | Record::Met(_)
         | Record::Bypassed { .. }

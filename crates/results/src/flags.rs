@@ -19,6 +19,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ),
     ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
     ("no-failure", "links were to fail after the end of the run"),
+    (
+        "out-of-order",
+        "adapters without room handed packets on before earlier ones: enlarge `buffer` of `[adapter]`",
+    ),
     ("outside-validated-range", "the model was compared with others only below the load of this run"),
     ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
     ("single-path", "the routing spreads traffic; this model sends each message over one path"),

@@ -7,10 +7,12 @@
 use base::{hash::Fingerprint, time::Ps, visible};
 use serde::{Deserialize, Serialize};
 
+mod adapter;
 mod congestion;
 mod congestion_control;
 mod performance;
 
+pub use adapter::{Adapter, Resequencing};
 pub use congestion::{Congestion, Counted};
 pub use congestion_control::{CongestionControl, ControlledJob};
 pub use performance::{Chosen, Performance, Speculation, Trial};
@@ -87,6 +89,9 @@ pub struct Summary {
     /// What congestion control did, and what jobs got.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
+    /// Order of packets at their destinations; absent without `[adapter]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<Adapter>,
     /// Energy of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
@@ -124,6 +129,7 @@ impl Summary {
             hybrid: None,
             resilience: None,
             congestion_control: None,
+            adapter: None,
             energy: None,
             performance: None,
         }

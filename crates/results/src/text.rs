@@ -42,6 +42,7 @@ pub fn render(summary: &Summary, style: Style) -> String {
     hybrid(&mut out, summary);
     resilience(&mut out, summary);
     congestion_control(&mut out, summary);
+    adapter(&mut out, summary);
     service_classes(&mut out, summary);
     energy(&mut out, summary);
     if let Some(p) = &summary.performance {
@@ -109,6 +110,21 @@ fn congestion_control(out: &mut String, summary: &Summary) {
         let held = job.held_rate_mean.map_or_else(String::new, |r| format!(", held back to {}", percent(r)));
         line(out, "", &format!("{}: {rate}packets {packet}, messages {message}{held}", job.name));
     }
+}
+
+fn adapter(out: &mut String, summary: &Summary) {
+    let Some(a) = &summary.adapter else { return };
+    let share = |share: Option<f64>| share.map_or_else(String::new, |s| format!(" ({})", percent(s)));
+    let overtaken = format!("{} packets overtaken{}", thousands(a.overtaken), share(a.overtaken_fraction));
+    line(out, "adapters", &overtaken);
+    let Some(r) = &a.resequencing else { return };
+    let time = |ps: Option<f64>| ps.map_or_else(|| "-".to_owned(), float_time);
+    let (mean, added) = (time(r.held_mean_ps), time(r.added_mean_ps));
+    let longest = r.held_max_ps.map_or_else(|| "-".to_owned(), display);
+    let held = format!("held {}{}", thousands(r.held), share(r.held_fraction));
+    line(out, "", &format!("{held}: {mean} mean, {longest} at most; {added} added per packet"));
+    let buffer = format!("{} packets, {}", thousands(r.buffer_max_packets), bytes(r.buffer_max_bytes as f64));
+    line(out, "", &format!("largest buffer {buffer}; gaps given up {}", thousands(r.gaps_given_up)));
 }
 
 fn service_classes(out: &mut String, summary: &Summary) {

@@ -4,14 +4,17 @@ use crate::{asked::Asked, files::Files, line::Line};
 use netloom::{Error, Watcher};
 use serde_json::Value as Json;
 
+/// Computes a study's results a second time.
+pub type Verify = fn(&Asked<'_>, &dyn Watcher) -> Result<Verified, Error>;
+
 /// A study that computes something besides.
 pub struct Special {
     /// Name of the study.
     pub name: &'static str,
     /// Computes it from the study's files.
     pub compute: fn(&Files, &Asked<'_>, &dyn Watcher) -> Result<Computed, Error>,
-    /// Computes the study's results a second time by an independent implementation.
-    pub verify: fn(&Asked<'_>, &dyn Watcher) -> Result<Verified, Error>,
+    /// Computes the study's results a second time by an independent implementation, if there is one.
+    pub verify: Option<Verify>,
 }
 
 /// What a study computes.

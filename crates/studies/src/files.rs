@@ -23,6 +23,7 @@ const OWN: &[Own] = &[
     files!("booksim": "dragonfly-ugal.toml", "dragonfly.toml", "fat-tree.toml", "mesh.toml", "published.toml", "torus.toml"),
     files!("haec-sim": "published.toml", "tables.toml"),
     files!("hybrid-honesty": "changing.toml", "published.toml", "steady.toml", "torus.toml"),
+    files!("mars": "gups.toml", "indirect.toml", "published.toml", "racks.toml", "tree.toml"),
     files!("orcs": "beside.toml", "figure-3.toml", "figure-4.toml", "figures.toml", "listing-3.toml", "published.toml"),
     files!("portals4-bxi": "published.toml", "quito.toml", "rate.c"),
     files!("zombie-packets": "1056.toml", "72.toml", "8448.toml", "published.toml"),

@@ -12,6 +12,7 @@ pub mod files;
 pub mod haec_sim;
 pub mod hybrid;
 pub mod line;
+pub mod mars;
 pub mod programs;
 pub mod runner;
 pub mod store;

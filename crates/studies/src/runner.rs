@@ -9,6 +9,7 @@ use crate::{
     haec_sim,
     hybrid::{self, Case},
     line::{Line, number},
+    mars,
     programs::{self, Curves},
     store::Store,
     study::{self, Row, RowsAre, Study},
@@ -18,7 +19,7 @@ use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
 use serde_json::{Value as Json, json};
 
 /// Studies that compute something besides their rows.
-const SPECIALS: &[Special] = &[haec_sim::SPECIAL];
+const SPECIALS: &[Special] = &[haec_sim::SPECIAL, mars::SPECIAL];
 
 /// A study's table and all that it shows beside it.
 pub struct Report {
@@ -59,12 +60,13 @@ pub fn verify(
     watcher: &dyn Watcher,
 ) -> Result<Verified, Error> {
     study::load(&find(place, name)?)?;
-    let Some(special) = SPECIALS.iter().find(|s| s.name == name) else {
-        let names: Vec<String> = SPECIALS.iter().map(|s| format!("`{}`", s.name)).collect();
+    let Some(verify) = SPECIALS.iter().find(|s| s.name == name).and_then(|s| s.verify) else {
+        let with = SPECIALS.iter().filter(|s| s.verify.is_some());
+        let names: Vec<String> = with.map(|s| format!("`{}`", s.name)).collect();
         let message = format!("study `{name}` has no verification");
         return Err(Error::new(ErrorKind::Usage, message).with_help(format!("{} has one", names.join(", "))));
     };
-    (special.verify)(asked, watcher)
+    verify(asked, watcher)
 }
 
 /// Runs a study.

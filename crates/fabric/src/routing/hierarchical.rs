@@ -59,10 +59,14 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 mod tests {
     use super::*;
     use crate::{
+        graph::Peer,
         registry::{Constant, values},
         routing::{Routing, testing},
     };
-    use base::index::RouterId;
+    use base::{
+        index::RouterId,
+        rng::{Purpose, Stream},
+    };
     use std::collections::BTreeMap;
 
     /// Five racks of 4 boards of 4 switches, one link per pair at each level.
@@ -133,6 +137,54 @@ mod tests {
             let share = 4000 / expected.len();
             assert!(counts.values().all(|&n| n * 10 > share * 9 && n * 10 < share * 11), "{counts:?}");
         }
+    }
+
+    /// Racks by which packets of these random streams go from terminal `from` to `to`, counted; the source's for the direct way.
+    fn racks(
+        fabric: &Arc<Fabric>,
+        select: &'static str,
+        (from, to): (u32, u32),
+        packets: u64,
+    ) -> BTreeMap<u32, u64> {
+        let routing = bind(fabric, 3, select);
+        let mut counts = BTreeMap::new();
+        for number in 0..packets {
+            let mut hop = testing::hop(fabric, from, to, 1);
+            hop.random = Stream::new(1, Purpose::Route, number);
+            let rack = loop {
+                let choice = routing.route(&mut hop, &mut testing::Backlogs(BTreeMap::new()));
+                let Peer::Router { router, port } = fabric.ports_of(hop.router)[choice.port.index()].peer
+                else {
+                    panic!("the destination is in another rack");
+                };
+                (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
+                hop.visited += 1;
+                let rack = router.number() / 16;
+                if rack != from / 16 {
+                    break if rack == to / 16 { from / 16 } else { rack };
+                }
+            };
+            *counts.entry(rack).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn every_static_choice_has_its_distribution() {
+        let fabric = fabric();
+        // In turn: exactly equal parts. Drawn: equal parts but for chance (six deviations of 30).
+        let turns = racks(&fabric, "round-robin", (0, 32), 400);
+        assert_eq!(turns, BTreeMap::from([(0, 100), (1, 100), (3, 100), (4, 100)]));
+        let drawn = racks(&fabric, "random", (0, 32), 4800);
+        assert!(drawn.len() == 4 && drawn.values().all(|n| n.abs_diff(1200) < 180), "{drawn:?}");
+        // By pair: one way for each, equal parts over all pairs of the two racks.
+        let mut pairs = BTreeMap::new();
+        for (from, to) in (0..16).flat_map(|from| (32..48).map(move |to| (from, to))) {
+            let one = racks(&fabric, "static", (from, to), 8);
+            assert_eq!(one.len(), 1, "{from} -> {to}: {one:?}");
+            *pairs.entry(one.into_keys().next()).or_insert(0u64) += 1;
+        }
+        assert!(pairs.len() == 4 && pairs.values().all(|n| n.abs_diff(64) < 42), "{pairs:?}");
     }
 
     #[test]

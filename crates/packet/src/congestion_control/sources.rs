@@ -33,6 +33,8 @@ pub struct Source {
     pub sent: u32,
     /// Notifications received from others.
     pub received: u32,
+    /// When the next packet may leave, where a rate is given.
+    pub free: Ps,
 }
 
 /// Messages to one destination, or all of a terminal.
@@ -54,6 +56,8 @@ pub struct Flow {
 pub struct Parcel {
     /// What is left of it.
     pub cutting: Cutting,
+    /// The terminal's number of its first packet, if packets of a message have consecutive ones.
+    first: u32,
     next: ParcelRow,
 }
 
@@ -62,7 +66,7 @@ pooled! {
     Parcel: ParcelRow;
 }
 
-/// The flows of a partition. Empty without `[congestion_control]`.
+/// The flows of a partition. Empty where messages leave as they come.
 #[derive(Clone, PartialEq)]
 pub struct Sources<M: Mode> {
     /// By local terminal.
@@ -73,6 +77,8 @@ pub struct Sources<M: Mode> {
     by_pair: Map<FlowRow, M>,
     /// By pair: when a notification was last sent, of schemes that ask.
     informed: Map<Ps, M>,
+    /// By pair: payload handed over and not known to be taken, with end-to-end flow control.
+    under_way: Map<u64, M>,
 }
 
 /// A pair of terminals as a key.
@@ -84,13 +90,14 @@ impl<M: Mode> Sources<M> {
     /// Of so many terminals; of none without the section.
     #[must_use]
     pub fn new(terminals: usize) -> Self {
-        let source = Source { flows: List::default(), ready: NEVER, open: 0, sent: 0, received: 0 };
+        let source = Source { flows: List::default(), ready: NEVER, open: 0, sent: 0, received: 0, free: 0 };
         Self {
             sources: Table::new(terminals, source),
             flows: Rows::default(),
             parcels: Rows::default(),
             by_pair: Map::default(),
             informed: Map::default(),
+            under_way: Map::default(),
         }
     }
 
@@ -101,6 +108,7 @@ impl<M: Mode> Sources<M> {
         visit(self.parcels.journal());
         self.by_pair.visit_journals(visit);
         self.informed.visit_journals(visit);
+        self.under_way.visit_journals(visit);
     }
 
     /// The flow from a terminal to another, made if there is none.
@@ -125,9 +133,9 @@ impl<M: Mode> Sources<M> {
         &mut self.flows.edit(flow).pace
     }
 
-    /// A message joins a flow of local terminal `i` at an instant.
-    pub fn take_over(&mut self, i: u32, flow: FlowRow, cutting: Cutting, at: Ps) {
-        let parcel = self.parcels.take(Parcel { cutting, next: ParcelRow::NIL });
+    /// A message joins a flow of local terminal `i` at an instant; `first` is the number of its first packet, where that is known.
+    pub fn take_over(&mut self, i: u32, flow: FlowRow, (cutting, first): (Cutting, u32), at: Ps) {
+        let parcel = self.parcels.take(Parcel { cutting, first, next: ParcelRow::NIL });
         let idle = self.flows.get(flow).messages.is_empty();
         let row = self.flows.edit(flow);
         row.messages.push(&mut self.parcels, parcel);
@@ -135,18 +143,79 @@ impl<M: Mode> Sources<M> {
         source.open += 1;
         // A flow that was idle may have been free for long: nothing leaves before it is there.
         if idle {
-            row.next_at = row.next_at.max(at);
+            row.next_at = if row.next_at == NEVER { at } else { row.next_at.max(at) };
             source.ready = source.ready.min(row.next_at);
             source.flows.push(&mut self.flows, flow);
         }
     }
 
-    /// The flow of local terminal `i` whose turn it is at an instant, and its first message.
+    /// The flow of local terminal `i` whose turn it is at an instant, its first message, and the number of that one's first packet: the first in the
+    /// list, or that with the `oldest` message.
     #[must_use]
-    pub fn turn(&self, i: u32, at: Ps) -> Option<(FlowRow, Cutting)> {
+    pub fn turn(&self, i: u32, at: Ps, oldest: bool) -> Option<(FlowRow, Cutting, u32)> {
         let flows = self.sources.get(i).flows;
-        let flow = flows.iter(&self.flows).find(|&f| self.flows.get(f).next_at <= at)?;
-        Some((flow, self.parcels.get(self.flows.get(flow).messages.head).cutting))
+        let mut ready = flows.iter(&self.flows).filter(|&f| self.flows.get(f).next_at <= at);
+        // Of messages created at one instant the first in the list.
+        let flow = if oldest { ready.min_by_key(|&f| self.first(f).cutting.created) } else { ready.next() }?;
+        let Parcel { cutting, first, .. } = *self.first(flow);
+        Some((flow, cutting, first))
+    }
+
+    fn first(&self, flow: FlowRow) -> &Parcel {
+        self.parcels.get(self.flows.get(flow).messages.head)
+    }
+
+    /// Payload of a pair that was handed over and is not known to be taken.
+    #[must_use]
+    pub fn under_way(&self, source: TerminalId, destination: TerminalId) -> u64 {
+        self.under_way.get(pair(source, destination), 0).unwrap_or(0)
+    }
+
+    /// A packet was handed over.
+    pub fn leaves(&mut self, source: TerminalId, destination: TerminalId, bytes: u32) {
+        let sum = self.under_way(source, destination) + u64::from(bytes);
+        self.under_way.set(pair(source, destination), 0, sum);
+    }
+
+    /// A packet is known to be taken.
+    pub fn arrived(&mut self, source: TerminalId, destination: TerminalId, bytes: u32) {
+        match self.under_way(source, destination).checked_sub(u64::from(bytes)) {
+            None => debug_assert!(false, "what arrives was sent"),
+            Some(0) => drop(self.under_way.remove(pair(source, destination), 0)),
+            Some(left) => self.under_way.set(pair(source, destination), 0, left),
+        }
+    }
+
+    /// The flow to `queue`, if its first message is stopped; and that message.
+    #[must_use]
+    pub fn stopped(&self, source: TerminalId, queue: TerminalId) -> Option<(FlowRow, Cutting)> {
+        let flow = self.by_pair.get(pair(source, queue), 0)?;
+        let row = self.flows.get(flow);
+        (!row.messages.is_empty() && row.next_at == NEVER).then(|| (flow, self.first(flow).cutting))
+    }
+
+    /// The first message of the flow.
+    #[must_use]
+    pub fn front(&self, flow: FlowRow) -> Option<Cutting> {
+        (!self.is_idle(flow)).then(|| self.first(flow).cutting)
+    }
+
+    /// A flow of local terminal `i` sends nothing until it goes on.
+    pub fn stop(&mut self, i: u32, flow: FlowRow) {
+        self.flows.edit(flow).next_at = NEVER;
+        self.find_ready(i);
+    }
+
+    /// A flow that was stopped may send from an instant on.
+    pub fn go_on(&mut self, i: u32, flow: FlowRow, at: Ps) {
+        self.flows.edit(flow).next_at = at;
+        self.find_ready(i);
+    }
+
+    fn find_ready(&mut self, i: u32) {
+        let flows = self.sources.get(i).flows;
+        let ready = flows.iter(&self.flows).map(|f| self.flows.get(f).next_at).min();
+        self.sources.edit(i).ready = ready.unwrap_or(NEVER);
     }
 
     /// A packet of a flow of local terminal `i` was handed over: what is left of its message, and from when on the next may be. The flow goes behind
@@ -163,12 +232,10 @@ impl<M: Mode> Sources<M> {
         }
         let goes_on = !self.flows.get(flow).messages.is_empty();
         self.unlink(i, flow);
-        let source = self.sources.edit(i);
         if goes_on {
-            source.flows.push(&mut self.flows, flow);
+            self.sources.edit(i).flows.push(&mut self.flows, flow);
         }
-        let ready = source.flows.iter(&self.flows).map(|f| self.flows.get(f).next_at).min();
-        source.ready = ready.unwrap_or(NEVER);
+        self.find_ready(i);
     }
 
     /// Takes a flow out of a terminal's list.
@@ -259,7 +326,8 @@ impl<M: Mode> Sources<M> {
     pub fn hash(&self, terminals: &[TerminalId], sum: &mut Fingerprint) {
         for (&terminal, source) in terminals.iter().zip(self.sources.rows()) {
             let place = 30 << 32 | u64::from(terminal);
-            sum.add(place, source.ready, u64::from(source.sent) << 32 | u64::from(source.received), 0);
+            let notices = u64::from(source.sent) << 32 | u64::from(source.received);
+            sum.add(place, source.ready, notices, source.free);
             for (turn, f) in source.flows.iter(&self.flows).enumerate() {
                 let flow = self.flows.get(f);
                 for (n, p) in flow.messages.iter(&self.parcels).enumerate() {
@@ -278,6 +346,7 @@ impl<M: Mode> Sources<M> {
             sum.add(35 << 32, key, g, next_at);
         });
         self.informed.each(|key, _, &at| sum.add(36 << 32, key, at, 0));
+        self.under_way.each(|key, _, &bytes| sum.add(42 << 32, key, bytes, 0));
     }
 }
 
@@ -297,14 +366,15 @@ mod tests {
         let to = |n| TerminalId::new(n);
         for n in [5, 6, 7, 5] {
             let flow = all.flow(to(0), to(n));
-            all.take_over(0, flow, message(2), 10);
+            all.take_over(0, flow, (message(2), 0), 10);
         }
-        let whose =
-            |all: &Sources<Full>, at| all.turn(0, at).map(|(f, _)| all.flows.get(f).destination.number());
+        let whose = |all: &Sources<Full>, at| {
+            all.turn(0, at, false).map(|(f, ..)| all.flows.get(f).destination.number())
+        };
         assert_eq!((whose(&all, 9), whose(&all, 10), all.sources.get(0).ready), (None, Some(5), 10));
         let mut order = Vec::new();
         for at in 10..18 {
-            let Some((flow, mut left)) = all.turn(0, at) else {
+            let Some((flow, mut left, _)) = all.turn(0, at, false) else {
                 order.push(0);
                 continue;
             };

@@ -335,6 +335,28 @@ impl<R: Router> Net<R> {
         Self::FULL && cx.net.control.is_some()
     }
 
+    /// Adapters look at the order of packets.
+    #[inline]
+    pub fn is_adapted(cx: &Static) -> bool {
+        debug_assert!(
+            Self::FULL || cx.net.adapter.is_none(),
+            "nobody looks at the order of packets in a plain run"
+        );
+        Self::FULL && cx.net.adapter.is_some()
+    }
+
+    /// Adapters put packets back into order: messages have the pair's numbers.
+    #[inline]
+    pub fn resequences(cx: &Static) -> bool {
+        Self::FULL && cx.net.adapter.is_some_and(|adapter| adapter.resequencing)
+    }
+
+    /// Messages wait in queues of their terminals, whose packets leave in turn.
+    #[inline]
+    pub fn is_queued(cx: &Static) -> bool {
+        Self::is_controlled(cx) || Self::is_adapted(cx) && cx.net.outlet().is_some()
+    }
+
     /// Jobs have virtual channels by class.
     #[inline]
     pub fn has_services(cx: &Static) -> bool {

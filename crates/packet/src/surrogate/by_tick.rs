@@ -142,7 +142,8 @@ impl<R: Router> State<R> {
         let mut table = row_of(usual.0);
         let (mut last, mut ahead) = (None, Ahead::default());
         loop {
-            let created = row.upcoming.saturating_add(net.config.adapter_delay).max(pace.next);
+            let created =
+                row.upcoming.saturating_add(net.adapter_delay.of(terminal, row.messages)).max(pace.next);
             if created >= t {
                 break;
             }

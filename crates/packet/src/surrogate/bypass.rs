@@ -70,7 +70,7 @@ impl<R: Router> State<R> {
         if read_on {
             return created;
         }
-        created.saturating_add(cx.net.config.adapter_delay).max(self.surrogate.paces.get(i).next)
+        created.saturating_add(self.adapter_time(cx, i)).max(self.surrogate.paces.get(i).next)
     }
 
     /// Sets a terminal's alarm.

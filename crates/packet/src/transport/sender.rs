@@ -53,7 +53,7 @@ impl<R: Router> State<R> {
         self.catch_up_terminal(cx, u, now, fx);
         while self.transport.senders.get(i).open < cx.resilience().messages {
             let (created, read_on) = self.offered(self.terminals.get(i));
-            let delay = if read_on { 0 } else { cx.net.config.adapter_delay };
+            let delay = if read_on { 0 } else { self.adapter_time(cx, i) };
             let at = created.saturating_add(delay);
             if at > now {
                 self.set_alarm(cx, i, at, fx);

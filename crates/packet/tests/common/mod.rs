@@ -303,6 +303,8 @@ impl Sketch {
             router_delay: self.delays.0,
             route_per: if self.per_packet { RoutePer::Packet } else { RoutePer::Chunk },
             adapter_delay: self.delays.1,
+            // Hosts vary in a third of the cases.
+            adapter_jitter: if self.seed.is_multiple_of(3) { self.delays.1 } else { 0 },
             arbiter: Arbiter::RoundRobin,
             info_delay: 0,
             pipeline: None,
@@ -326,6 +328,7 @@ impl Sketch {
             check: true,
             resilience: None,
             control: None,
+            adapter: None,
             energy: None,
             node: None,
             services: None,

@@ -14,7 +14,7 @@ use fabric::{
     routing::{Choice, Congestion, Hop},
 };
 use model::setup::LinkParams;
-use packet::{Setup, config::RoutePer};
+use packet::{Setup, adapter::delay::Delay, config::RoutePer};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap, VecDeque},
@@ -238,7 +238,10 @@ impl<'a> Naive<'a> {
         let waiting = t.posts.iter().chain(&t.upcoming).map(|w| w.0).min();
         let Some(created) = t.cutting.map(|c| c.0).or(waiting) else { return };
         let Some(request) = t.request else { return };
-        let at = (created + self.setup.packet.adapter_delay).max(request);
+        let config = &self.setup.packet;
+        let adapter = Delay::new(config.adapter_delay, config.adapter_jitter, self.setup.seed);
+        let number = t.messages - u32::from(t.cutting.is_some());
+        let at = (created + adapter.of(TerminalId::new(terminal as u32), number)).max(request);
         self.terminals[terminal].handover_set = Some(at);
         self.push(at, 2, Event::HandOver { terminal });
     }

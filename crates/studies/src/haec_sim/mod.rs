@@ -27,7 +27,7 @@ use std::{fs, path::Path};
 const NAME: &str = "haec-sim";
 
 /// This study among those that compute something.
-pub const SPECIAL: Special = Special { name: NAME, compute: run, verify };
+pub const SPECIAL: Special = Special { name: NAME, compute: run, verify: Some(verify) };
 
 /// How much a form computes.
 struct Effort {

@@ -259,10 +259,14 @@ impl<M: Mode> Net<WindowRouter<M>> {
                 .edit(c)
                 .set_origin(VcRow::of(LocalPort::new(in_port.number()), self.width, from_vc).number());
             self.router.queued.edit(v).push(&mut self.chunks, c);
-            self.ports.edit(u).own.blocked |= choice.vc.bit();
+            let port = self.ports.edit(u);
+            let pressed = port.own.blocked != 0;
+            port.own.blocked |= choice.vc.bit();
             self.set_credit(cx, u, fx);
-            // Arrivals at a terminal were no events as long as nobody waited for their credits; now somebody does.
-            if self.ports.get(u).due == NEVER {
+            // Arrivals at a terminal were no events as long as nobody waited for their credits; now somebody does. What arrives at this very instant was not
+            // planned for either, even if later chunks were.
+            let first = !pressed && matches!(out.end, End::Terminal { .. });
+            if first || self.ports.get(u).due == NEVER {
                 self.set_due(cx, u, fx);
             }
         }
