@@ -107,5 +107,9 @@ fn messages_that_leave_share_the_link() {
         chain(&[recv(0, 1_000_000, 0)]),
         chain(&[recv(1, 1_000_000, 0)]),
     ];
-    assert_eq!(makespan(&run(&ranks, 2, None, Kernel::RunToCompletion)), 2 * US + 2000 * US);
+    let summary = run(&ranks, 2, None, Kernel::RunToCompletion);
+    assert_eq!(makespan(&summary), 2 * US + 2000 * US);
+    // 2 MB in 2,002 us, of two nodes' links of 1 GB/s: not of a link for each of the four ranks.
+    let accepted = summary.throughput.map_or(0.0, |t| t.accepted_fraction);
+    assert!((accepted - 1000.0 / 2002.0).abs() < 1e-9, "{accepted}");
 }

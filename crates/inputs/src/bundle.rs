@@ -47,9 +47,9 @@ impl Scratch {
         let mut paths = Vec::new();
         for (name, bytes) in parts {
             let path = self.folder().join(name);
-            fs::create_dir_all(path.parent().expect("it is in the folder")).expect("the folder is ours");
             // Not if another file has this name already as a folder, or the other way round: that is no fault of a reader.
-            if fs::write(&path, bytes).is_ok() {
+            let folder = fs::create_dir_all(path.parent().expect("it is in the folder"));
+            if folder.is_ok() && fs::write(&path, bytes).is_ok() {
                 paths.push(path);
             }
         }
@@ -114,6 +114,10 @@ mod tests {
         }
         let mut scratch = Scratch::new();
         assert_eq!(scratch.fill(&bundle(files)).len(), 3);
+        // A file is no folder, and a folder no file.
+        for names in [["a", "a/b"], ["a/b", "a"]] {
+            assert_eq!(scratch.fill(&bundle(&names.map(|name| (name, &b"x"[..])))).len(), 1);
+        }
         let only = scratch.fill(b"text");
         assert_eq!(fs::read(&only[0]).ok().as_deref(), Some(&b"text"[..]));
         assert_eq!(fs::read_dir(scratch.folder()).map(Iterator::count).ok(), Some(1));

@@ -4,7 +4,7 @@ use crate::setup::JobSetup;
 use base::{index::RankId, time::Ps};
 use results::summary::Throughput;
 
-/// Throughput of `bytes` delivered in `span`; each rank has `rails` links of `rate` bytes per second. `None` for no time.
+/// Throughput of `bytes` delivered in `span`; each node that ranks live on has `rails` links of `rate` bytes per second. `None` for no time.
 #[must_use]
 pub fn throughput(
     jobs: &[JobSetup],
@@ -13,8 +13,8 @@ pub fn throughput(
     span: Option<Ps>,
 ) -> Option<Throughput> {
     let span = span.filter(|&s| s > 0)? as f64 / 1e12;
-    let ranks: usize = jobs.iter().map(|j| j.placement.len()).sum();
-    let peak = rate * ranks as f64 * f64::from(rails);
+    let nodes: usize = jobs.iter().map(JobSetup::nodes).sum();
+    let peak = rate * nodes as f64 * f64::from(rails);
     debug_assert!(rate > 0.0 && rails > 0, "terminals have links that carry something");
     let accepted = bytes as f64 / span;
     let offered: Option<f64> = jobs

@@ -194,7 +194,11 @@ fn is_alike(file: &str, path: &str) -> bool {
 fn short(file: &str, text: &str) -> Option<Vec<String>> {
     let set = |pairs: &[(&str, &str)]| Some(pairs.iter().map(|(k, v)| format!("{k}={v}")).collect());
     match file {
-        "gups-65536.toml" | "dragonfly-8448.toml" | "dragonfly-1056.toml" | "hybrid-auto.toml" => None,
+        "gups-65536.toml"
+        | "machine-524288.toml"
+        | "dragonfly-8448.toml"
+        | "dragonfly-1056.toml"
+        | "hybrid-auto.toml" => None,
         "hybrid-72.toml" => set(&[
             ("experiment.duration", "60 us"),
             ("hybrid.switch", "[\"20 us\", \"40 us\"]"),
