@@ -21,9 +21,8 @@ use engine::{
 };
 use ranks::{
     carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting, Ring},
-    critical::Met,
+    finished::{Finished, Met},
     messages::Seen,
-    tally::Finished,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -17,8 +17,7 @@ use engine::{
 };
 use ranks::{
     carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting},
-    critical::Met,
-    tally::Finished,
+    finished::{Finished, Met},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -11,7 +11,10 @@ use base::{
     time::Ps,
 };
 use engine::domain::Actions;
-use ranks::{carrier::Ahead, critical::Met, tally::Finished};
+use ranks::{
+    carrier::Ahead,
+    finished::{Finished, Met},
+};
 use serde::{Deserialize, Serialize};
 use workload::program::Kind;
 

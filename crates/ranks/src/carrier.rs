@@ -1,7 +1,7 @@
 //! What a network model offers to those who live on its terminals, whom it does not know: it takes messages, and leaves those that are complete to be
 //! fetched. The contract is cut at the message; `HOST.md` describes state, invariants and cost.
 
-use super::{critical::Met, tally::Finished};
+use super::finished::{Finished, Met};
 use base::index::TerminalId;
 use engine::domain::{Domain, Effects};
 use serde::{Deserialize, Serialize};

@@ -10,8 +10,8 @@
 //! had the core in between.
 
 use super::{
+    finished::{Finished, Met},
     roster::{GlobalRank, Roster},
-    tally::Finished,
 };
 use base::{
     index::{RankId, TerminalId},
@@ -73,23 +73,6 @@ pub struct Segment {
     pub start: Ps,
     /// When it ends: when the next one begins.
     pub end: Ps,
-}
-
-/// A receive has all bytes of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Met {
-    /// Rank that receives.
-    pub to: GlobalRank,
-    /// When the message and its receive had both come.
-    pub at: Ps,
-    /// Number of the receive.
-    pub receive: u32,
-    /// Rank that sent.
-    pub from: GlobalRank,
-    /// Number of the send.
-    pub send: u32,
-    /// The message, or the request for it, was there before its receive.
-    pub late: bool,
 }
 
 /// Times of a path by what they are spent for; none of an empty one.

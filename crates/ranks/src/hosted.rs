@@ -2,8 +2,7 @@
 
 use super::{
     carrier::{Alarm, Carrier, Delivery, Posting},
-    critical::Met,
-    tally::Finished,
+    finished::{Finished, Met},
 };
 use base::time::Ps;
 use engine::{

@@ -11,7 +11,9 @@ pub mod carrier;
 pub mod cpu;
 pub mod critical;
 pub mod envelope;
+pub mod finished;
 pub mod hosted;
+
 mod incoming;
 pub mod instances;
 pub mod kit;

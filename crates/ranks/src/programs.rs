@@ -14,8 +14,8 @@
 use super::{
     carrier::{Alarm, Delivery, Posting, Ring},
     cpu::{Cpu, is_eager},
-    critical::Met,
     envelope::{Envelope, Role},
+    finished::{Finished, Met},
     hosted::{Host, HostEffects},
     incoming::Incoming,
     matching::{Label, Matching},
@@ -23,7 +23,6 @@ use super::{
     operations::{OperationWindow, Row, turn},
     roster::{GlobalRank, Place, Resident, Residents, Roster, Server},
     stuck::{self, Queued, RankState, Standing, Stuck},
-    tally::Finished,
     truncated::{Cut, Truncated},
 };
 use base::{

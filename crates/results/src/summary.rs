@@ -11,11 +11,13 @@ mod adapter;
 mod congestion;
 mod congestion_control;
 mod performance;
+mod programs;
 
 pub use adapter::{Adapter, Resequencing};
 pub use congestion::{Congestion, Counted};
 pub use congestion_control::{CongestionControl, ControlledJob};
 pub use performance::{Chosen, Performance, Speculation, Trial};
+pub use programs::{CriticalPath, Nodes, Sent};
 
 /// Value of [`Summary::schema`].
 pub const SCHEMA: &str = "netloom-summary-1";
@@ -231,24 +233,6 @@ pub struct Counts {
     pub in_flight: u64,
 }
 
-/// Messages of ranks by whether they leave their node, as far as their sends are over. Requests and grants of rendezvous do not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Nodes {
-    /// Between ranks of a node, through its memory; those of a rank to itself among them.
-    pub within: Sent,
-    /// Through the network.
-    pub leaving: Sent,
-}
-
-/// Messages that were sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
-    /// Number of them.
-    pub messages: u64,
-    /// Their payload in bytes.
-    pub bytes: u64,
-}
-
 /// Distribution of a latency in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
@@ -393,23 +377,6 @@ pub struct Job {
     /// Where the time of its critical path goes; present where operations of a program that ended are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
-}
-
-/// The critical path of a job: the chain of operations and messages that its makespan is the sum of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CriticalPath {
-    /// Time in computations, in picoseconds.
-    pub compute_ps: Ps,
-    /// Processor time of sends and receives that is not part of a transfer.
-    pub overhead_ps: Ps,
-    /// Messages, from the start of the send to the arrival.
-    pub transfer_ps: Ps,
-    /// Waiting for network interfaces.
-    pub wait_ps: Ps,
-    /// Number of messages.
-    pub messages: u64,
-    /// Number of ranks.
-    pub ranks: u32,
 }
 
 /// Use of directed links after the warm-up, as fractions of time that they were busy.
