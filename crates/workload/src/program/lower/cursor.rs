@@ -14,7 +14,7 @@ use crate::program::{
         Request, WORLD,
     },
 };
-use base::index::RankId;
+use base::{index::RankId, units::MAX_TIME};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Operations after which a batch is handed over.
@@ -194,6 +194,10 @@ impl Maker {
     #[inline]
     fn call(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
         match *call {
+            // A clock of a trace may have jumped.
+            Call::Compute(amount) if amount > MAX_TIME => {
+                return Err("this computation is longer than 2^62 ps, about 53 days".to_owned());
+            }
             Call::Compute(amount) => {
                 let op = Op { amount, ..blank(Kind::Calc, position) };
                 self.chain.emit(&mut self.next, batch, op, After::Finish);

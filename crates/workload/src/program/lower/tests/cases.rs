@@ -112,6 +112,13 @@ fn blocking_calls_follow_each_others_ends() {
     assert_eq!(shape_of(calls), "calc send:f recv:f probe:f send:f");
 }
 
+/// A trace whose clock jumped: every format that can be written holds 2^62 ps at most.
+#[test]
+fn computations_end_in_time() {
+    assert!(damage(vec![Call::Compute((1 << 62) + 1)]).contains("longer than 2^62 ps"));
+    assert_eq!(shape_of(vec![Call::Compute(1 << 62)]), "calc");
+}
+
 #[test]
 fn requests_keep_posting_order_and_waits_are_joins() {
     let calls = vec![
