@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use base::{
-    index::TerminalId,
-    rng::{Purpose, Stream},
-};
+use crate::common::programs::{chain, in_order};
+use base::index::TerminalId;
 use model::{
     Finished,
     samples::int,
@@ -16,10 +14,7 @@ use ranks::node::{Kernel, Memory, Node};
 use results::summary::{CriticalPath, State};
 use std::sync::Arc;
 use workload::{
-    program::{
-        After, Op,
-        list::{List, Rank, calc, recv, send},
-    },
+    program::list::{List, Rank, calc, recv, send},
     registry::Work,
 };
 
@@ -27,14 +22,6 @@ const US: u64 = 1_000_000;
 /// Links of 1 GB/s: a chunk takes 64,000 ps. Way of a one-chunk message through one switch.
 const PATH_TIME: u64 = 2 * (64_000 + 10_000) + 100_000;
 const OVERHEAD: u64 = 300_000;
-
-fn chain(ops: &[Op]) -> Rank {
-    let mut rank = Rank::default();
-    for &op in ops {
-        rank.push(Op { after: After::Finish, ..op });
-    }
-    rank
-}
 
 fn asked(mut setup: Setup, ranks: Vec<Rank>) -> Setup {
     setup.jobs[0].message = None;
@@ -108,23 +95,6 @@ fn a_ring_is_all_on_the_path() {
     assert_eq!(transfers.u64_column("transfer_ps").unwrap(), vec![PATH_TIME + OVERHEAD; n as usize]);
 }
 
-/// Ranks that compute and send to each other in an order without a deadlock.
-fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
-    let mut draw = Stream::new(seed, Purpose::Test, 0);
-    let mut all = vec![Rank::default(); ranks as usize];
-    for _ in 0..messages {
-        let from = draw.below(u64::from(ranks)) as u32;
-        let to = (from + 1 + draw.below(u64::from(ranks) - 1) as u32) % ranks;
-        let bytes = draw.below(3000);
-        for (rank, op) in [(from, send(to, bytes, 0)), (to, recv(from, bytes, 0))] {
-            all[rank as usize].push(Op { after: After::Finish, ..op });
-        }
-        let time = draw.below(3) * draw.below(2 * US);
-        all[draw.below(u64::from(ranks)) as usize].push(Op { after: After::Finish, ..calc(time) });
-    }
-    all
-}
-
 /// Every instant of a path has a cause: nothing is left over that is called waiting. Each rank for itself, and three that share two cores.
 #[test]
 fn every_instant_of_random_programs_has_its_cause() {
@@ -135,7 +105,8 @@ fn every_instant_of_random_programs_has_its_cause() {
             setup.packet.route_per = RoutePer::Chunk;
             setup.packet.eager = [1000, u64::MAX, 0][seed as usize % 3];
             setup.packet.overhead = [0, 20_000][seed as usize % 2];
-            let mut setup = asked(setup, random(24, 300, seed));
+            let mut setup =
+                asked(setup, in_order((24, 300), seed, |draw| draw.below(3) * draw.below(2 * US)));
             setup.jobs[0].start = US;
             if cores.is_some() {
                 setup.jobs[0].placement = (0..24).map(|r| TerminalId::new(r / 3 * 5 % 72)).collect();

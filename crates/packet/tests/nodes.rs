@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{piece_over_ranks, undone};
+use crate::common::{
+    piece_over_ranks,
+    programs::{chain, in_order},
+    undone,
+};
 use base::{
     index::TerminalId,
     rate::Bandwidth,
-    rng::{Purpose, Stream},
     threads::{Optimism, Threads},
 };
 use model::{
@@ -22,10 +25,7 @@ use results::{
 };
 use std::sync::Arc;
 use workload::{
-    program::{
-        After, Op,
-        list::{List, Rank, calc, recv, send},
-    },
+    program::list::{List, Rank, calc, recv, send},
     registry::Work,
 };
 
@@ -63,15 +63,6 @@ fn programmed(mut setup: Setup, node: Node) -> Setup {
     setup.check = true;
     setup.node = Some(node);
     setup
-}
-
-/// A rank that does these one after another.
-fn chain(ops: &[Op]) -> Rank {
-    let mut rank = Rank::default();
-    for &op in ops {
-        rank.push(Op { after: After::Finish, ..op });
-    }
-    rank
 }
 
 fn run(setup: &Setup) -> Summary {
@@ -206,27 +197,10 @@ fn without_computing_time_the_messages_remain() {
     assert_eq!(makespan(&setup), steps / 2 * (PATH_TIME + copy));
 }
 
-/// Ranks that compute and send to each other in an order without a deadlock.
-fn random(ranks: u32, messages: u32) -> Vec<Rank> {
-    let mut draw = Stream::new(9, Purpose::Test, 0);
-    let mut all = vec![Rank::default(); ranks as usize];
-    for _ in 0..messages {
-        let from = draw.below(u64::from(ranks)) as u32;
-        let to = (from + 1 + draw.below(u64::from(ranks) - 1) as u32) % ranks;
-        let bytes = draw.below(3000);
-        for (rank, op) in [(from, send(to, bytes, 0)), (to, recv(from, bytes, 0))] {
-            all[rank as usize].push(Op { after: After::Finish, ..op });
-        }
-        all[draw.below(u64::from(ranks)) as usize]
-            .push(Op { after: After::Finish, ..calc(1 + draw.below(20 * US)) });
-    }
-    all
-}
-
 /// The 72-node dragonfly, every chunk routed by itself, three ranks on a terminal: on two cores, in slices.
 fn dragonfly() -> Setup {
     let ranks = 60;
-    let work = Work::Program(Arc::new(List::new(random(ranks, 900))));
+    let work = Work::Program(Arc::new(List::new(in_order((ranks, 900), 9, |draw| 1 + draw.below(20 * US)))));
     let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
     setup.packet.route_per = RoutePer::Chunk;
     setup.packet.eager = 1000;

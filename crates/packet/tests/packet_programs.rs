@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::undone;
+use crate::common::{programs::chain, undone};
 use base::{
     index::{RankId, TerminalId},
     rng::{Purpose, Stream},
@@ -80,15 +80,6 @@ fn makespan(setup: &Setup) -> u64 {
     let summary = run(setup);
     assert_eq!(summary.verdict.state, State::Ok, "{:?}", summary.verdict);
     summary.jobs[0].makespan_ps.unwrap()
-}
-
-/// A rank that does these one after another.
-fn chain(ops: &[Op]) -> Rank {
-    let mut rank = Rank::default();
-    for &op in ops {
-        rank.push(Op { after: After::Finish, ..op });
-    }
-    rank
 }
 
 #[test]

@@ -52,46 +52,59 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
     vec![("operations", operations.saturating_mul(kept.bytes())), ("ranks", ranks * RANK)]
 }
 
-/// Ranks of a program that are asked.
-const ASKED: u32 = 8;
-
-fn asked(program: &dyn Program) -> impl Iterator<Item = RankId> {
-    let (ranks, asked) = (program.ranks(), ASKED.min(program.ranks()));
-    let number = move |n: u32| u64::from(n) * u64::from(ranks) / u64::from(asked);
-    (0..asked).map(move |n| RankId::new(number(n) as u32))
-}
-
-/// Messages that a rank of these jobs sends and receives in all, up to `most`; of traffic `most`. Sampled: the largest number that some ranks have.
+/// Messages that a rank of these jobs sends and receives in all, up to `most`; of traffic, and of programs that are not read to their end soon, `most`.
+/// Sampled: the largest number that any of some ranks has.
 #[must_use]
 pub fn messages_of_a_rank(jobs: &[JobSetup], most: u64) -> u64 {
-    let of_rank = |program: &dyn Program, rank| {
-        let (mut cursor, mut batch, mut messages) = (program.open(rank), Batch::default(), 0);
-        while messages < most {
-            batch.clear();
-            // What is damaged is told by the run.
-            if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
-                break;
-            }
-            messages +=
-                batch.ops.iter().filter(|op| matches!(op.kind, Kind::Send | Kind::Recv)).count() as u64;
-        }
-        messages.min(most)
-    };
     let of_job = |job: &JobSetup| {
         let program = job.work.program()?;
-        asked(&**program).map(|rank| of_rank(&**program, rank)).max()
+        asked(program.ranks()).map(|rank| messages(&**program, rank, most)).max()
     };
     jobs.iter().map(|job| of_job(job).unwrap_or(most)).max().unwrap_or(most)
 }
 
+/// Ranks that stand for all: the first, and others in steps that have nothing in common with a grid of ranks. All, if there are few.
+fn asked(ranks: u32) -> impl Iterator<Item = RankId> {
+    /// How many.
+    const ASKED: u32 = 64;
+    /// 2^32 times the golden ratio's fraction.
+    const STEP: u32 = 0x9e37_79b9;
+    let place = move |n: u32| match ranks > ASKED {
+        true => ((u64::from(n.wrapping_mul(STEP)) * u64::from(ranks)) >> 32) as u32,
+        false => n,
+    };
+    (0..ASKED.min(ranks)).map(move |n| RankId::new(place(n)))
+}
+
+fn messages(program: &dyn Program, rank: RankId, most: u64) -> u64 {
+    /// Operations that are read: a rank may compute for long and send nothing.
+    const READ: usize = 1 << 12;
+    let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+    let (mut read, mut messages) = (0, 0);
+    while messages < most && read < READ {
+        batch.clear();
+        // What is damaged is told by the run.
+        if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
+            return messages;
+        }
+        read += batch.ops.len();
+        messages += batch.ops.iter().filter(|op| matches!(op.kind, Kind::Send | Kind::Recv)).count() as u64;
+    }
+    most
+}
+
 /// Operations of a rank that streams, in memory at a time: two batches, as rows go back when the next one is read. Sampled, since only its cursor knows.
 fn at_a_time(program: &dyn Program) -> u64 {
+    /// Ranks that are asked.
+    const RANKS: u32 = 8;
     /// Batches that each of them reads.
     const BATCHES: u32 = 8;
     /// Operations that are never exceeded by much, whatever the sample says.
     const LEAST: u64 = 16;
-    let most = asked(program).map(|rank| {
-        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+    let ranks = program.ranks();
+    let most = (0..RANKS.min(ranks)).map(|n| {
+        let rank = (u64::from(n) * u64::from(ranks) / u64::from(RANKS.min(ranks))) as u32;
+        let (mut cursor, mut batch) = (program.open(RankId::new(rank)), Batch::default());
         let (mut before, mut most) = (0, 0);
         for _ in 0..BATCHES {
             batch.clear();
@@ -106,4 +119,41 @@ fn at_a_time(program: &dyn Program) -> u64 {
         most
     });
     most.max().unwrap_or(0).max(LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::index::TerminalId;
+    use std::sync::Arc;
+    use workload::{
+        program::list::{List, Rank, calc, send},
+        registry::Work,
+    };
+
+    fn most(ranks: u32, ops: impl Fn(u32) -> (u32, Op)) -> u64 {
+        let rank = |r: u32| {
+            let (mut rank, (count, op)) = (Rank::default(), ops(r));
+            for _ in 0..count {
+                rank.push(op);
+            }
+            rank
+        };
+        let work = Work::Program(Arc::new(List::new((0..ranks).map(rank).collect())));
+        let placement = (0..ranks).map(TerminalId::new).collect();
+        let (name, start, compute_ppb) = ("job".to_owned(), 0, JobSetup::COMPUTE_AS_IS);
+        messages_of_a_rank(&[JobSetup { name, work, placement, message: None, start, compute_ppb }], 100)
+    }
+
+    /// Only every eighth rank sends, and not the first: a sample in steps of a power of two would miss all. Ranks that compute for long are not read to their end.
+    #[test]
+    fn the_sample_meets_those_that_send() {
+        for first in 0..8 {
+            let sends = |r: u32| if r % 8 == first { (30, send(0, 8, 0)) } else { (1, calc(5)) };
+            assert_eq!(most(4096, sends), 30, "ranks from {first} on");
+        }
+        assert_eq!(most(3, |_| (2, calc(5))), 0);
+        assert_eq!(most(2, |_| (5000, calc(5))), 100);
+        assert_eq!(most(2, |_| (500, send(0, 8, 0))), 100);
+    }
 }

@@ -169,7 +169,12 @@ impl Tally {
     /// What waited for what, if operations were kept; with critical paths if all jobs are `done`. `first` gives the job and the first rank of each
     /// terminal.
     #[must_use]
-    pub fn causes<'a>(&self, roster: &'a Roster, first: &[(u32, RankId)], done: bool) -> Option<Causes<'a>> {
+    pub fn causes<'a>(
+        &'a self,
+        roster: &'a Roster,
+        first: &[(u32, RankId)],
+        done: bool,
+    ) -> Option<Causes<'a>> {
         (!self.rows.is_empty()).then(|| Causes::new(Past::new(roster, &self.rows, &self.met, first), done))
     }
 

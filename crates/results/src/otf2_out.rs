@@ -53,9 +53,9 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
         let mut computing = 0u32;
         location.write(0, &EventKind::Enter { region: MPI }, &[])?;
         for (time, act) in list {
-            let mut put = |kind, attributes: &[Option<(u32, u64)>]| {
-                let known: Vec<_> = attributes.iter().flatten().copied().collect();
-                location.write(*time, &kind, &known)
+            let mut put = |kind, attributes: &[_]| location.write(*time, &kind, attributes);
+            let known = |transfer, hops: Option<u64>| {
+                ([(0, transfer), (1, hops.unwrap_or(0))], 1 + usize::from(hops.is_some()))
             };
             match *act {
                 Act::Compute => {
@@ -74,11 +74,13 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
                 }
                 Act::Send { peer, bytes, transfer, hops } => {
                     let send = EventKind::Send { receiver: peer, comm: job, tag: 0, bytes };
-                    put(send, &[Some((0, transfer)), hops.map(|h| (1, h))])?;
+                    let (attributes, count) = known(transfer, hops);
+                    put(send, &attributes[..count])?;
                 }
                 Act::Receive { peer, bytes, transfer, hops } => {
                     let recv = EventKind::Recv { sender: peer, comm: job, tag: 0, bytes };
-                    put(recv, &[Some((0, transfer)), hops.map(|h| (1, h))])?;
+                    let (attributes, count) = known(transfer, hops);
+                    put(recv, &attributes[..count])?;
                 }
             }
         }
