@@ -341,3 +341,62 @@ impl<'a> Past<'a> {
         table
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roster::Rules;
+    use model::setup::JobSetup;
+    use std::sync::Arc;
+    use workload::{
+        program::{
+            Op,
+            list::{List, calc, recv, send},
+        },
+        registry::Work,
+    };
+
+    /// Two ranks: the first computes until 50 and sends with an overhead of 2; the message is there at 90, and its receive, which waited, costs 3.
+    fn reported() -> (Vec<Finished>, Vec<Met>) {
+        let done = |rank: u32, number, op: &Op, (ready, time), busy| {
+            let place = (TerminalId::new(rank), 0, number);
+            Finished::new(op, place, (ready, time), (busy, busy))
+        };
+        let rows = vec![
+            done(0, 0, &calc(50), (0, 50), 50),
+            done(0, 1, &send(1, 8, 0), (50, 52), 2),
+            done(1, 0, &recv(0, 8, 0), (0, 93), 3),
+        ];
+        let (from, to) = (GlobalRank::new(0), GlobalRank::new(1));
+        (rows, vec![Met { to, at: 90, receive: 0, from, send: 1, late: false }])
+    }
+
+    fn path(rows: &[Finished], met: &[Met]) -> CriticalPath {
+        let job = JobSetup {
+            name: "job".to_owned(),
+            work: Work::Program(Arc::new(List::new(Vec::new()))),
+            placement: vec![TerminalId::new(0), TerminalId::new(1)],
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        };
+        let roster = Roster::new(&[job], Rules { eager: 64, control: 8, overhead: 2, meets: true }, None);
+        let first = [(0, RankId::new(0)), (0, RankId::new(1))];
+        summed(&Past::new(&roster, rows, met, &first).path(0)).expect("there is a path")
+    }
+
+    /// What the tests of random programs look for: time whose cause is lost is called waiting.
+    #[test]
+    fn a_lost_cause_shows_as_waiting() {
+        let (rows, met) = reported();
+        let whole = path(&rows, &met);
+        let parts = |p: &CriticalPath| (p.compute_ps, p.overhead_ps, p.transfer_ps, p.wait_ps, p.ranks);
+        assert_eq!(parts(&whole), (50, 3, 40, 0, 2));
+        assert_eq!(parts(&path(&rows, &[])), (0, 3, 0, 90, 1), "the message was not reported");
+        let late = [Met { late: true, ..met[0] }];
+        assert_ne!(parts(&path(&rows, &late)), parts(&whole), "the receive is taken for the later one");
+        let mut lost = rows.clone();
+        lost[0].busy = 0;
+        assert_eq!(path(&lost, &met).wait_ps, 50, "the computation was not counted");
+    }
+}
