@@ -206,9 +206,13 @@ fn table_and_figure_are_written() {
 
 #[test]
 fn two_runs_or_one_experiment() {
-    for arguments in
-        [&["compare", "a"][..], &["compare", "a", "b", "--models", "c"], &["compare", "a", "b", "--out", "d"]]
-    {
+    for arguments in [
+        &["compare", "a"][..],
+        &["compare", "a", "b", "--models", "c"],
+        &["compare", "a", "b", "--out", "d"],
+        &["compare", "a", "b", "--alone", "c"],
+        &["compare", "--alone", "c", "--tolerance", "0.1"],
+    ] {
         assert_eq!(netloom(arguments).status, 2, "{arguments:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::Unread,
+    param::{Unread, Value},
 };
 use fabric::graph::Fabric;
 use model::{
@@ -43,6 +43,8 @@ pub const FLOW: ModelEntry = ModelEntry {
 fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
     all.extend(node::unread(parts));
+    let wakes = "links that carry something do not sleep on model \"flow\", so none wakes up";
+    all.extend(Unread::all(energy::ABOUT.name, &["wake_time"], wakes));
     let why = "model \"flow\" has no packets, buffers or partitions";
     all.extend(Unread::all("output", &["per_port", "packets", "engine"], why));
     if parts.is_platform() {
@@ -121,7 +123,9 @@ fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         return None;
     }
     for key in ["sleep_after", "packets_wait"] {
-        if section.places.contains_key(key) {
+        // What says no asks for nothing: one file may run on all models.
+        let asks = section.get(key).is_some_and(|value| *value != Value::Bool(false));
+        if section.places.contains_key(key) && asks {
             let message =
                 format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
             diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));

@@ -12,7 +12,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::{Problem, class_values},
+    param::{Problem, Value, class_values},
     units::print_time,
 };
 use fabric::graph::Fabric;
@@ -168,7 +168,9 @@ fn energy(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Energy> {
         diagnostics.push(Diagnostic::new(model.place("class_loss"), message).help("use model \"packet\""));
     }
     for key in ["class_link_bit", "class_link_power", "sleep_after", "start_asleep", "packets_wait"] {
-        if section.places.contains_key(key) {
+        // What says no asks for nothing: one file may run on all models.
+        let asks = section.get(key).is_some_and(|value| *value != Value::Bool(false));
+        if section.places.contains_key(key) && asks {
             let message =
                 format!("`{key}` needs to know what each link does, which model \"delay\" does not");
             diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));

@@ -1,6 +1,6 @@
 //! From resolved jobs to what their ranks do and where they live.
 
-use crate::experiment::{jobs::Job, sections::Experiment};
+use crate::experiment::{jobs::Job, keys::COPIES, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
     index::TerminalId,
@@ -97,7 +97,10 @@ fn build_job(
     let ranks = asked.unwrap_or((free.len() as u32).saturating_mul(each));
     if ranks == 0 && workload.takes != Takes::Program {
         let message = "no terminal is left for this job";
-        let help = "give the jobs before it a number of `ranks`";
+        let help = match section.places.contains_key(COPIES) {
+            true => "give this job `ranks`: its first copy takes all terminals that are left",
+            false => "give the jobs before it a number of `ranks`",
+        };
         diagnostics.push(Diagnostic::new(section.home, message).help(help));
         return None;
     }

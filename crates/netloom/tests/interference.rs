@@ -144,6 +144,41 @@ fn what_has_no_interference_is_refused() {
     assert!(wide.contains("5 ranks"), "{wide}");
 }
 
+/// Copies that nobody could tell apart, or that would never start, are refused, each mistake once.
+#[test]
+fn wrong_copies_have_their_errors() {
+    let said = |name: &str, text: &str, set: &[&str]| ran(name, text, set, 1).err().unwrap().to_string();
+    let job =
+        "[[job]]\nworkload = \"uniform\"\nmessage = \"2 KiB\"\nload = 0.4\nranks = 2\nname = \"part-1\"\n";
+    let twice =
+        said("twice.toml", &random(PACKET).replace("[model]", &format!("{job}[model]")), &["job.0.ranks=2"]);
+    assert!(twice.contains("two jobs are called \"part-1\", one of them a copy"), "{twice}");
+    let late = said("late.toml", &random(PACKET), &["job.0.every=4000000 s", "job.0.copies=3"]);
+    assert!(late.contains("the last of 3 copies would start later than 2^62 ps"), "{late}");
+    let none = said("none.toml", &random(PACKET), &["job.0.copies=0", "job.0.every=1 us"]);
+    assert!(none.contains("copies") && !none.contains("there are none"), "{none}");
+    let all = said("all.toml", &random(PACKET), &["job.0.ranks="]);
+    assert!(all.contains("its first copy takes all terminals that are left"), "{all}");
+}
+
+/// A run that its end cuts has no makespans: neither of programs, nor of traffic that was to be done.
+#[test]
+fn cut_runs_have_no_makespans() {
+    let job = "[[job]]\nworkload = \"collective\"\noperation = \"alltoall\"\nvector = \"64 KiB\"\nranks = 4\ncopies = 2\nname = \"part\"\n";
+    let text = |end: &str| format!("[experiment]\n{end}\n{LINE}{job}[model]\n{PACKET}");
+    let makespans = |name: &str, end: &str| -> Vec<_> {
+        let found = ran(name, &text(end), &[], 1).unwrap();
+        assert!(found.rows.iter().all(|r| r.slow_down.is_none()) || end.contains("1 s"), "{end}");
+        found.rows.iter().flat_map(|r| [r.together.makespan_ps, r.alone.makespan_ps]).collect()
+    };
+    assert!(
+        makespans("whole.toml", "until = \"workload-done\"\nlimit = \"1 s\"").iter().all(Option::is_some)
+    );
+    for end in ["until = \"workload-done\"\nlimit = \"10 us\"", "duration = \"10 us\""] {
+        assert_eq!(makespans("cut.toml", end), [None; 4], "{end}");
+    }
+}
+
 /// Copies are jobs: the resolved experiment has each of them, and is the same experiment.
 #[test]
 fn copies_read_back_as_jobs() {

@@ -249,6 +249,13 @@ pub fn is_plain(setup: &Setup) -> bool {
 }
 
 impl Network {
+    /// The same for a run that is measured: with the distances by which detours are counted, if they are. They take a search from every router.
+    #[must_use]
+    pub fn measured(mut self, setup: &Setup) -> Self {
+        self.distances = counts_detours(setup).then(|| Hops::of(&setup.fabric).ok()).flatten();
+        self
+    }
+
     /// Resolves a setup.
     #[must_use]
     pub fn new(setup: &Setup, partitions: u32) -> Self {
@@ -320,7 +327,7 @@ impl Network {
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
             uniform: shortest == setup.packet.chunk && sleep.is_none(),
             sleep,
-            distances: counts_detours(setup).then(|| Hops::of(&setup.fabric).ok()).flatten(),
+            distances: None,
             services: setup.services.clone(),
             injection_buffer: setup.links[0].vc_buffer,
             reacts,

@@ -63,7 +63,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     assert!(R::Mode::FEATURES || is_plain(setup), "the setup asks for what plain runs lack");
     let partitions = partitions(setup, setup.scheduling);
     let clock = Clock::start(setup.scheduling);
-    let net = Arc::new(Network::new(setup, partitions));
+    let net = Arc::new(Network::new(setup, partitions).measured(setup));
     R::refuse(setup)?;
     if setup.control.is_some() && !R::QUEUES {
         let name = setup.packet.router.name;

@@ -418,7 +418,7 @@ pub enum Plant {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "netloom compare [OPTIONS] <A> <B>\n       netloom compare [OPTIONS] --models <FILE>"
+    override_usage = "netloom compare [OPTIONS] <A> <B>\n       netloom compare [OPTIONS] --models <FILE>\n       netloom compare [OPTIONS] --alone <FILE>"
 )]
 pub struct CompareArgs {
     /// Output directory of a run, or its summary.json: what differences are relative to

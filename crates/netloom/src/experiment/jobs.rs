@@ -12,6 +12,7 @@ use base::{
     units::MAX_TIME,
 };
 use model::section::Section;
+use std::collections::BTreeMap;
 use workload::registry::{
     ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, OUTSTANDING, PlacementEntry, REPLY, SIZE_WEIGHTS,
     SIZES, Takes, WorkloadEntry,
@@ -71,6 +72,7 @@ pub(super) fn read_jobs(
                 let job = read_job(i, item, (time, file.choices), diagnostics);
                 jobs.extend(job.into_iter().flat_map(|job| copies(job, diagnostics)));
             }
+            names_of_copies(&jobs, diagnostics);
             jobs
         }
         Some(entry) => {
@@ -134,7 +136,8 @@ fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
     let (count, every) = (job.section.values.0.remove(COPIES), job.section.values.0.remove(EVERY));
     job.section.params.retain(|p| ![COPIES, EVERY].contains(&p.name));
     let Some(Value::Int(count)) = count else {
-        if every.is_some() {
+        // A wrong number of copies was told already.
+        if every.is_some() && !job.section.places.contains_key(COPIES) {
             let message = "`every` is the time between the starts of copies, and there are none";
             let help = "add `copies = 2`, or remove `every`";
             diagnostics.push(Diagnostic::new(job.section.place(EVERY), message).help(help));
@@ -143,6 +146,15 @@ fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
         return vec![job];
     };
     let every = if let Some(Value::Time(every)) = every { every } else { 0 };
+    let start = if let Some(Value::Time(start)) = job.section.get("start") { *start } else { 0 };
+    let last = every.checked_mul(count - 1).and_then(|later| start.checked_add(later));
+    if last.is_none_or(|last| last > MAX_TIME) {
+        let message = format!("the last of {count} copies would start later than 2^62 ps, about 53 days");
+        let help = "choose a shorter `every`, or fewer `copies`";
+        diagnostics.push(Diagnostic::new(job.section.place(EVERY), message).help(help));
+        job.section.complete = false;
+        return vec![job];
+    }
     let copy = |number: u64| {
         let mut copy = job.clone();
         let values = &mut copy.section.values.0;
@@ -150,11 +162,27 @@ fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
             *name = format!("{name}-{number}");
         }
         if let Some(Value::Time(start)) = values.get_mut("start") {
-            *start = start.saturating_add(every.saturating_mul(number)).min(MAX_TIME);
+            *start += every * number;
         }
         copy
     };
     (0..count).map(copy).collect()
+}
+
+/// Copies have names that nobody wrote: they must not be those of other jobs, since results know jobs by name.
+fn names_of_copies(jobs: &[Job], diagnostics: &mut Diagnostics) {
+    let copied = |job: &Job| job.section.places.contains_key(COPIES);
+    let mut known: BTreeMap<&str, &Job> = BTreeMap::new();
+    for job in jobs {
+        let Some(Value::Text(name)) = job.section.get("name") else { continue };
+        let Some(other) = known.insert(name, job) else { continue };
+        if copied(job) || copied(other) {
+            let message = format!("two jobs are called \"{name}\", one of them a copy");
+            let help =
+                "copies are called by the job's name and their number: give one of the jobs another `name`";
+            diagnostics.push(Diagnostic::new(job.section.place("name"), message).help(help));
+        }
+    }
 }
 
 /// True if messages follow from replies: then nothing says when they arrive.

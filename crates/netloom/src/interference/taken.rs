@@ -1,11 +1,9 @@
 //! What a job took in a run.
 
+use crate::compare_models::measures;
 use base::{index::TerminalId, time::Ps};
 use model::{Finished, setup::JobSetup};
-use results::{
-    summary::{Job, Summary},
-    table::Table,
-};
+use results::{summary::Job, table::Table};
 use std::collections::BTreeMap;
 
 /// Flag of runs that ended while programs had operations left.
@@ -38,7 +36,7 @@ impl JobLatency {
 /// What a job took in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
-    /// Time from its start to its last operation; none for jobs without an end, and for programs if the end of the run cut one.
+    /// Time from its start to its last operation; none for jobs without an end, for programs if the end of the run cut one, and in a run that is not finished.
     pub makespan_ps: Option<Ps>,
     /// Latency of its messages; none for programs, and where the model keeps no messages.
     pub latency: Option<JobLatency>,
@@ -55,12 +53,15 @@ pub fn taken(finished: &Finished, jobs: &[JobSetup]) -> Vec<Taken> {
     let each = jobs.iter().zip(&finished.summary.jobs).enumerate();
     // Which of several programs the end of the run cut is not told.
     let cut = finished.summary.verdict.flags.iter().any(|flag| flag == UNFINISHED);
+    let whole = measures::finished(&finished.summary);
     each.map(|(n, (setup, job))| {
-        let per_s = delivered_per_s(&finished.summary, job, setup.start);
+        let makespan_ps = job.makespan_ps.filter(|_| whole && (!cut || setup.work.program().is_none()));
+        let span = makespan_ps.unwrap_or(finished.summary.simulated_ps.saturating_sub(setup.start));
+        let per_s = delivered_per_s(job, span);
         let traffic = setup.work.traffic().filter(|traffic| !traffic.closed_loop());
         let bytes = traffic.and(setup.message);
         Taken {
-            makespan_ps: job.makespan_ps.filter(|_| !cut || setup.work.program().is_none()),
+            makespan_ps,
             latency: JobLatency::of(std::mem::take(&mut latencies[n])),
             messages_per_s: per_s,
             bytes_per_s: per_s.zip(bytes).map(|(per_s, bytes)| per_s * bytes as f64),
@@ -69,8 +70,7 @@ pub fn taken(finished: &Finished, jobs: &[JobSetup]) -> Vec<Taken> {
     .collect()
 }
 
-fn delivered_per_s(summary: &Summary, job: &Job, start: Ps) -> Option<f64> {
-    let span = job.makespan_ps.unwrap_or(summary.simulated_ps.saturating_sub(start));
+fn delivered_per_s(job: &Job, span: Ps) -> Option<f64> {
     let delivered = job.messages?.delivered;
     (span > 0).then(|| delivered as f64 / (span as f64 * 1e-12))
 }
