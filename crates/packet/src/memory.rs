@@ -71,7 +71,7 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.extend(counts_detours(setup).then(|| ("distances", size(apart * apart, 2))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
-    parts.extend(setup.adapter.map(|_| ("order of packets", order(setup, terminals))));
+    parts.extend(setup.adapter.map(|_| ("order of packets", order(setup, terminals, buffers))));
     parts.extend(
         setup.services.as_ref().map(|s| ("service classes", size(lines, 8 * (1 + 3 * s.names.len())))),
     );
@@ -100,16 +100,19 @@ fn flows(setup: &Setup, terminals: u64, lines: u64, control: &CongestionControl)
         .saturating_add(lines * size_of::<Counts>() as u64)
 }
 
-/// Bytes of adapters: what each knows of every source that may send to it, what it holds if that is bounded, and queues of messages.
-fn order(setup: &Setup, terminals: u64) -> u64 {
+/// Bytes of adapters: what each knows of every source that may send to it, what they hold, and queues of messages. A network whose buffers hold so many
+/// chunks has packets on detours that others overtake; as many may be held, and no more than buffers take.
+fn order(setup: &Setup, terminals: u64, buffers: u64) -> u64 {
     /// Both ends of a pair and their entries in maps.
     const PAIR: u64 = 56 + 40 + 24;
     let pairs = terminals.saturating_mul(terminals).min(sendable(setup));
-    let packets = setup.adapter.map_or(0, |a| if a.buffer < u64::MAX { a.buffer } else { 0 });
-    let held = packets / u64::from(setup.packet.packet) * size_of::<Held>() as u64;
+    let packet = u64::from(setup.packet.packet);
+    let network = buffers.min(sendable(setup)).saturating_mul(u64::from(setup.packet.chunk));
+    let adapters = setup.adapter.filter(|a| a.resequencing).map_or(0, |a| a.buffer.saturating_mul(terminals));
+    let held = (adapters.min(network) / packet).saturating_mul(size_of::<Held>() as u64);
     let queued = setup.adapter.and_then(|a| a.injection).map_or(0, |i| u64::from(i.messages));
     let each = queued * (size_of::<Parcel>() + size_of::<Flow>()) as u64 + size_of::<Source>() as u64;
-    pairs.saturating_mul(PAIR).saturating_add(terminals.saturating_mul(held + each))
+    pairs.saturating_mul(PAIR).saturating_add(held).saturating_add(terminals.saturating_mul(each))
 }
 
 /// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.

@@ -71,6 +71,13 @@ pub struct Ends {
     pub destination: TerminalId,
 }
 
+/// A pair of terminals as a key of maps; not the same for the way back.
+#[inline]
+#[must_use]
+pub fn pair(source: TerminalId, destination: TerminalId) -> u64 {
+    u64::from(source) << 32 | u64::from(destination)
+}
+
 /// The port that accounts for the buffer a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upstream(u32);

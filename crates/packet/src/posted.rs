@@ -1,6 +1,6 @@
 //! Messages of hosts that are under way, and those that are complete: the state behind `host.rs`.
 
-use crate::places::Ends;
+use crate::places::{Ends, pair};
 use engine::state::{Journal, map::Map, mode::Mode};
 use ranks::carrier::{Ahead, Delivery};
 
@@ -22,13 +22,18 @@ impl<M: Mode> Default for Posted<M> {
 impl<M: Mode> Posted<M> {
     /// What a host sent ahead of a message between two terminals: at most one is under way with the same number.
     pub(super) fn ahead(&mut self, ends: Ends, number: u32, ahead: Ahead) {
-        debug_assert!(self.ahead.get(pair(ends), number).is_none(), "a number names one message under way");
-        self.ahead.set(pair(ends), number, ahead);
+        debug_assert!(
+            self.ahead.get(pair(ends.source, ends.destination), number).is_none(),
+            "a number names one message under way"
+        );
+        self.ahead.set(pair(ends.source, ends.destination), number, ahead);
     }
 
     /// What was sent ahead of a message that is complete now.
     pub(super) fn fetch_ahead(&mut self, ends: Ends, number: u32) -> Ahead {
-        self.ahead.remove(pair(ends), number).expect("what is sent ahead is there before its message")
+        self.ahead
+            .remove(pair(ends.source, ends.destination), number)
+            .expect("what is sent ahead is there before its message")
     }
 
     /// A message waits to be fetched.
@@ -53,8 +58,4 @@ impl<M: Mode> Posted<M> {
         debug_assert!(self.complete.is_empty(), "every handler ends when all is handed over");
         self.ahead.visit_journals(visit);
     }
-}
-
-fn pair(ends: Ends) -> u64 {
-    u64::from(ends.source) << 32 | u64::from(ends.destination)
 }

@@ -243,8 +243,12 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
         return Err(Failure::Setup(why.into()));
     }
     if let Some(adapter) = &setup.adapter {
-        if setup.resilience.is_some() || setup.hybrid.is_some() {
+        if setup.resilience.is_some() {
             return Err(Failure::Setup(TRANSPORT.into()));
+        }
+        if setup.hybrid.is_some() {
+            let why = "what a predictor delivers meets no adapter: no [adapter] in hybrid runs";
+            return Err(Failure::Setup(why.into()));
         }
         if adapter.injection.is_some() && setup.control.is_some() {
             return Err(Failure::Setup(CONTROL.into()));

@@ -97,6 +97,12 @@ impl<R: Router> State<R> {
         };
         // A workload that has nothing more stays at the end of time.
         let offset = if Net::<R>::FULL && created != NEVER { phase.offset } else { 0 };
+        // Where the queue before the link decides anyhow, nothing is drawn.
+        if Net::<R>::FULL
+            && created.saturating_add(cx.net.adapter_delay.most()).saturating_sub(offset) <= row.request
+        {
+            return row.request;
+        }
         created.saturating_add(self.adapter_time(cx, i)).saturating_sub(offset).max(row.request)
     }
 

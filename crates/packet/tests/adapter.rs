@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{piece_over_ranks, undone};
-use base::{index::TerminalId, threads::Optimism, time::Ps};
-use engine::executor::Threads;
+use crate::common::{
+    spread::{in_pieces, reported},
+    undone,
+};
+use base::{index::TerminalId, time::Ps};
 use model::{
     Failure, Finished,
     samples::int,
@@ -231,33 +233,6 @@ fn a_full_buffer_goes_on_without_what_is_missing() {
     assert!(gaps[0] > gaps[1] && gaps[1] > 0 && gaps[2] > 0 && gaps[3] == 0, "{gaps:?}");
 }
 
-fn reported(finished: &Finished) -> String {
-    let mut summary = finished.summary.clone();
-    summary.performance = None;
-    format!("{} {:?}", summary.to_json(), finished.tables)
-}
-
-/// In pieces, each over another number of ranks and by another scheduler than the one before.
-fn in_pieces(mut setup: Setup, partitions: u32, simulated: u64) -> Finished {
-    let mut state: Option<Vec<u8>> = None;
-    for piece in 1.. {
-        let threads = Threads { count: 1 + piece % 3, ..Threads::ONE };
-        let optimism = Optimism { stumble: 50, ..Optimism::default() };
-        let partitions = Some(partitions);
-        setup.scheduling = match piece % 2 {
-            0 => Scheduling::Optimistic { partitions, threads, optimism },
-            _ => Scheduling::Conservative { partitions, threads },
-        };
-        let ranks = 1 + piece % 3;
-        let (done, saved) = piece_over_ranks(&setup, ranks, (simulated / 4, state.as_deref()));
-        if !matches!(done, Err(Failure::Stopped(_))) {
-            return done.unwrap();
-        }
-        state = saved;
-    }
-    unreachable!("a run ends")
-}
-
 #[test]
 fn one_answer_however_it_is_spread() {
     for (n, router) in ROUTERS.iter().enumerate() {
@@ -298,10 +273,49 @@ fn packets_out_of_turn_are_found() {
     assert!(matches!(fault, Failure::Invariant(ref what) if what.contains("sent later")), "{fault}");
 }
 
+/// Acknowledgements that get lost are found, also where no window ever closes.
+#[test]
+fn lost_acknowledgements_are_found() {
+    let mut setup = injected(crossing("window", 200), Injection { window: 1 << 40, ..injection() });
+    done(&setup);
+    setup.adapter.as_mut().unwrap().leaks = true;
+    let fault = simulate(&setup, &mut |_| true).map(|_| ()).unwrap_err();
+    assert!(matches!(fault, Failure::Invariant(ref what) if what.contains("were sent")), "{fault}");
+}
+
+/// Random times of hosts do not change the order of a terminal's messages, nor take one over in the past: ranks that answer each other, queues of all kinds.
+#[test]
+fn jitter_keeps_the_order_in_queues() {
+    for (n, queues) in [Queues::Destination, Queues::Modulo(5), Queues::One].into_iter().enumerate() {
+        for oldest in [false, true] {
+            let mut setup = injected(crossing("window", 0), Injection { queues, oldest, ..injection() });
+            setup.packet.adapter_jitter = [200_000, 5 * US, 20_000][n];
+            let sends: Vec<_> = (0..60).map(|k| (1 + k * 7 % 71, 64 + u64::from(k) % 3 * 2500)).collect();
+            let setup = at_once(&setup, &sends);
+            let one = done(&setup);
+            assert_eq!(one.summary.verdict.state, State::Ok);
+            let mut many = setup.clone();
+            many.scheduling = Scheduling::Sequential { partitions: 7 };
+            assert_eq!(reported(&done(&many)), reported(&one), "{queues:?}");
+            let mut answers = setup.clone();
+            let ping = samples::traffic(
+                "ping-pong",
+                &[("count", int(20))],
+                ("poisson", 0.5),
+                (72, 2500, setup.links[0].bandwidth),
+                1,
+            );
+            (answers.jobs[0].work, answers.jobs[0].message) = (ping, Some(2500));
+            assert_eq!(done(&answers).summary.messages.unwrap().in_flight, 0);
+        }
+    }
+}
+
 /// Congestion control takes turns among messages too: order is kept, and its queues are its own.
 #[test]
 fn congestion_control_and_order_go_together() {
     let mut setup = samples::controlled(crossing("window", 40), "none", &[]);
+    setup.packet.adapter_jitter = 200_000;
     setup.adapter = adapter(true, u64::MAX);
     assert!(took(&done(&setup)).held > 50);
     setup.adapter.as_mut().unwrap().injection = Some(injection());
@@ -490,6 +504,7 @@ fn queues_windows_and_order_go_together() {
         let injection =
             Injection { queues, messages: 6, oldest: n % 2 == 1, rate, window: 4096, ack_delay: 300_000 };
         let mut setup = injected(setup, injection);
+        setup.packet.adapter_jitter = 200_000;
         let given = setup.adapter.as_mut().unwrap();
         (given.resequencing, given.buffer) = (true, 72 * 4096);
         let one = done(&setup);

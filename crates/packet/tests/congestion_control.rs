@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{piece_over_ranks, undone};
-use base::{index::TerminalId, param::Value, threads::Optimism};
-use engine::executor::Threads;
+use crate::common::{
+    spread::{in_pieces, reported},
+    undone,
+};
+use base::{index::TerminalId, param::Value};
 use model::{
     Failure, Finished,
     samples::int,
@@ -334,33 +336,6 @@ fn schemes() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         ("dcqcn", dcqcn),
         ("none", vec![("messages", int(2))]),
     ]
-}
-
-/// In pieces, each over another number of ranks and by another scheduler than the one before.
-fn in_pieces(mut setup: Setup, partitions: u32, simulated: u64) -> Finished {
-    let mut state: Option<Vec<u8>> = None;
-    for piece in 1.. {
-        let threads = Threads { count: 1 + piece % 3, ..Threads::ONE };
-        let optimism = Optimism { stumble: 50, ..Optimism::default() };
-        let partitions = Some(partitions);
-        setup.scheduling = match piece % 2 {
-            0 => Scheduling::Optimistic { partitions, threads, optimism },
-            _ => Scheduling::Conservative { partitions, threads },
-        };
-        let ranks = 1 + piece % 3;
-        let (done, saved) = piece_over_ranks(&setup, ranks, (simulated / 4, state.as_deref()));
-        if !matches!(done, Err(Failure::Stopped(_))) {
-            return done.unwrap();
-        }
-        state = saved;
-    }
-    unreachable!("a run ends")
-}
-
-fn reported(finished: &Finished) -> String {
-    let mut summary = finished.summary.clone();
-    summary.performance = None;
-    format!("{} {:?}", summary.to_json(), finished.tables)
 }
 
 #[test]

@@ -33,6 +33,20 @@ impl Delay {
         self.least
     }
 
+    /// More than any message takes.
+    #[inline]
+    #[must_use]
+    pub fn most(&self) -> Ps {
+        self.least + 2 * self.jitter
+    }
+
+    /// True if messages differ.
+    #[inline]
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.jitter > 0
+    }
+
     /// The mean over all messages.
     #[must_use]
     pub fn mean(&self) -> Ps {

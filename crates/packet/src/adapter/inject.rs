@@ -79,6 +79,9 @@ impl<R: Router> State<R> {
         debug_assert_eq!(time, fx.now(), "who answers sees arrivals when they are");
         let row = self.control.sources.edit(i);
         row.sent = row.sent.wrapping_add(1);
+        if cx.net.adapter.is_some_and(|adapter| adapter.leaks) && row.sent.is_multiple_of(100) {
+            return;
+        }
         let (source, destination, bytes) = (packet.source(), packet.destination, packet.bytes);
         let name = Name::Notice.of(destination.number(), row.sent);
         let partition = cx.net.owner[cx.net.fabric.router_at(source)];

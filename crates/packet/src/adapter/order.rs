@@ -5,6 +5,7 @@
 //! and the last of one is followed by the first of the next.
 
 use crate::{
+    places::pair as key,
     pools::{List, RowNumber, Rows, pooled, row_numbers},
     rows::{Packet, REPLY_NUMBER, Signs},
 };
@@ -111,11 +112,6 @@ pub struct Adapters<M: Mode> {
     pairs: Map<Pair, M>,
     names: Map<Names, M>,
     held: Rows<Held, M>,
-}
-
-/// A pair of terminals as a key.
-fn key(source: TerminalId, destination: TerminalId) -> u64 {
-    u64::from(source) << 32 | u64::from(destination)
 }
 
 impl<M: Mode> Adapters<M> {

@@ -56,7 +56,8 @@ impl AdapterSums {
 /// The block of the summary; `packets` were delivered after the warm-up.
 #[must_use]
 pub fn block(adapter: &Adapter, sums: &AdapterSums, packets: u64) -> Block {
-    let share = |n: u64| (packets > 0).then(|| n as f64 / packets as f64);
+    let arrived = packets + sums.held - sums.released;
+    let share = |n: u64| (arrived > 0).then(|| n as f64 / arrived as f64);
     let resequencing = adapter.resequencing.then(|| Resequencing {
         held: sums.held,
         held_fraction: share(sums.held),

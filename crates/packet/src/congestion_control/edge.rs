@@ -54,7 +54,9 @@ impl<R: Router> State<R> {
             return NEVER;
         }
         let (created, read_on) = self.offered(self.terminals.get(i));
-        created.saturating_add(if read_on { 0 } else { self.adapter_time(cx, i) })
+        // Messages keep their order, however short the next one's random time is.
+        let taken = self.control.sources.get(i).taken;
+        created.saturating_add(if read_on { 0 } else { self.adapter_time(cx, i) }).max(taken)
     }
 
     /// Instant of the next thing that a terminal does by itself: it takes a message over, or hands a packet over.
@@ -81,7 +83,8 @@ impl<R: Router> State<R> {
         let own = cx.net.pace_of(bytes);
         let sent = Sent { bytes, own, at: time };
         let scheme = cx.net.control.as_ref().map(|control| &control.scheme);
-        let pause = scheme.map_or(own, |scheme| scheme.sent(self.control.pace(flow), sent));
+        // Without a scheme only the link paces.
+        let pause = scheme.map_or(0, |scheme| scheme.sent(self.control.pace(flow), sent));
         self.control.served(i, flow, left, time.saturating_add(pause));
         if let Some(injection) = injection {
             self.leaves(cx, i, (flow, &message), bytes, time, injection);
@@ -107,6 +110,9 @@ impl<R: Router> State<R> {
         let flow = self.control.flow(source, cx.queue_of(source, message.destination));
         let idle = self.control.is_idle(flow);
         self.control.take_over(i, flow, (message, first), time);
+        if cx.net.adapter_delay.varies() {
+            self.control.sources.edit(i).taken = time;
+        }
         if idle && self.is_stopped(cx, source, &message) {
             self.control.stop(i, flow);
         }

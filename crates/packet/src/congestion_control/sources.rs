@@ -2,6 +2,7 @@
 
 use super::scheme::Pace;
 use crate::{
+    places::pair,
     pools::{List, RowNumber, Rows, pooled, row_numbers},
     rows::Cutting,
 };
@@ -35,6 +36,8 @@ pub struct Source {
     pub received: u32,
     /// When the next packet may leave, where a rate is given.
     pub free: Ps,
+    /// When the last message was taken over, where hosts take random times: the next one is not taken over before.
+    pub taken: Ps,
 }
 
 /// Messages to one destination, or all of a terminal.
@@ -81,16 +84,12 @@ pub struct Sources<M: Mode> {
     under_way: Map<u64, M>,
 }
 
-/// A pair of terminals as a key.
-fn pair(source: TerminalId, destination: TerminalId) -> u64 {
-    u64::from(source) << 32 | u64::from(destination)
-}
-
 impl<M: Mode> Sources<M> {
     /// Of so many terminals; of none without the section.
     #[must_use]
     pub fn new(terminals: usize) -> Self {
-        let source = Source { flows: List::default(), ready: NEVER, open: 0, sent: 0, received: 0, free: 0 };
+        let source =
+            Source { flows: List::default(), ready: NEVER, open: 0, sent: 0, received: 0, free: 0, taken: 0 };
         Self {
             sources: Table::new(terminals, source),
             flows: Rows::default(),
@@ -143,7 +142,7 @@ impl<M: Mode> Sources<M> {
         source.open += 1;
         // A flow that was idle may have been free for long: nothing leaves before it is there.
         if idle {
-            row.next_at = if row.next_at == NEVER { at } else { row.next_at.max(at) };
+            row.next_at = row.next_at.max(at);
             source.ready = source.ready.min(row.next_at);
             source.flows.push(&mut self.flows, flow);
         }
@@ -180,7 +179,7 @@ impl<M: Mode> Sources<M> {
     /// A packet is known to be taken.
     pub fn arrived(&mut self, source: TerminalId, destination: TerminalId, bytes: u32) {
         match self.under_way(source, destination).checked_sub(u64::from(bytes)) {
-            None => debug_assert!(false, "what arrives was sent"),
+            None => panic!("what arrives was sent"),
             Some(0) => drop(self.under_way.remove(pair(source, destination), 0)),
             Some(left) => self.under_way.set(pair(source, destination), 0, left),
         }
@@ -285,8 +284,7 @@ impl<M: Mode> Sources<M> {
     #[must_use]
     pub fn oldest(&self, i: u32) -> Ps {
         let Some(source) = self.sources.rows().get(i as usize) else { return NEVER };
-        let first = |f: FlowRow| self.parcels.get(self.flows.get(f).messages.head).cutting.created;
-        source.flows.iter(&self.flows).map(first).min().unwrap_or(NEVER)
+        source.flows.iter(&self.flows).map(|f| self.first(f).cutting.created).min().unwrap_or(NEVER)
     }
 
     /// Visits every flow with its source; in an order that depends on the past.
@@ -328,6 +326,9 @@ impl<M: Mode> Sources<M> {
             let place = 30 << 32 | u64::from(terminal);
             let notices = u64::from(source.sent) << 32 | u64::from(source.received);
             sum.add(place, source.ready, notices, source.free);
+            if source.taken > 0 {
+                sum.add(43 << 32 | u64::from(terminal), source.taken, 0, 0);
+            }
             for (turn, f) in source.flows.iter(&self.flows).enumerate() {
                 let flow = self.flows.get(f);
                 for (n, p) in flow.messages.iter(&self.parcels).enumerate() {

@@ -8,7 +8,10 @@ pub mod word;
 
 pub use word::{How, Sort, Word};
 
-use crate::pools::{List, Rows, pooled, row_numbers};
+use crate::{
+    places::pair,
+    pools::{List, Rows, pooled, row_numbers},
+};
 use base::{
     index::TerminalId,
     time::{NEVER, Ps},
@@ -169,12 +172,6 @@ pub(crate) struct AckNews {
     pub(crate) word: Word,
     /// Packets received of the pair in the upper half, number of the packet that is answered in the lower.
     pub(crate) stamp: u64,
-}
-
-/// A pair of terminals as a key.
-fn pair(source: TerminalId, destination: TerminalId) -> u64 {
-    // Not symmetric: what a sender knows of a pair and what a receiver does lie in maps of their own.
-    u64::from(source) << 32 | u64::from(destination)
 }
 
 impl<M: Mode> Transport<M> {

@@ -4,6 +4,7 @@
 
 pub mod naive;
 pub mod programs;
+pub mod spread;
 
 use base::{
     hash::mix64,

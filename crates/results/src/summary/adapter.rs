@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Adapter {
     /// Packets that arrived after one of the same pair of terminals that was sent later.
     pub overtaken: u64,
-    /// The same as a share of delivered packets.
+    /// The same as a share of the packets that arrived, those among them that are still held included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtaken_fraction: Option<f64>,
     /// What re-sequencing took; absent without it.
@@ -21,7 +21,7 @@ pub struct Adapter {
 pub struct Resequencing {
     /// Packets that were held because an earlier one was missing.
     pub held: u64,
-    /// The same as a share of delivered packets.
+    /// The same as a share of the packets that arrived, those among them that are still held included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_fraction: Option<f64>,
     /// Mean time that a held packet waited.

@@ -1,0 +1,35 @@
+//! One run, spread over schedulers, partitions, ranks and pieces.
+
+use super::piece_over_ranks;
+use base::threads::Optimism;
+use engine::executor::Threads;
+use model::{Failure, Finished, setup::Scheduling};
+use packet::Setup;
+
+/// In pieces, each over another number of ranks and by another scheduler than the one before.
+pub fn in_pieces(mut setup: Setup, partitions: u32, simulated: u64) -> Finished {
+    let mut state: Option<Vec<u8>> = None;
+    for piece in 1.. {
+        let threads = Threads { count: 1 + piece % 3, ..Threads::ONE };
+        let optimism = Optimism { stumble: 50, ..Optimism::default() };
+        let partitions = Some(partitions);
+        setup.scheduling = match piece % 2 {
+            0 => Scheduling::Optimistic { partitions, threads, optimism },
+            _ => Scheduling::Conservative { partitions, threads },
+        };
+        let ranks = 1 + piece % 3;
+        let (done, saved) = piece_over_ranks(&setup, ranks, (simulated / 4, state.as_deref()));
+        if !matches!(done, Err(Failure::Stopped(_))) {
+            return done.expect("the last piece ends");
+        }
+        state = saved;
+    }
+    unreachable!("a run ends")
+}
+
+/// All that a run reports but how long it took.
+pub fn reported(finished: &Finished) -> String {
+    let mut summary = finished.summary.clone();
+    summary.performance = None;
+    format!("{} {:?}", summary.to_json(), finished.tables)
+}
