@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use netloom::{
-    Experiment, Input, Registry, RunOptions, Silent,
+    Error, Experiment, Input, Registry, RunOptions, Silent,
     interference::{Asked, Interference, interference, outcome::Slowed},
 };
 use std::{fs, path::PathBuf};
@@ -157,8 +157,14 @@ fn wrong_copies_have_their_errors() {
     assert!(late.contains("the last of 3 copies would start later than 2^62 ps"), "{late}");
     let none = said("none.toml", &random(PACKET), &["job.0.copies=0", "job.0.every=1 us"]);
     assert!(none.contains("copies") && !none.contains("there are none"), "{none}");
-    let all = said("all.toml", &random(PACKET), &["job.0.ranks="]);
-    assert!(all.contains("its first copy takes all terminals that are left"), "{all}");
+    let all = ran("all.toml", &random(PACKET), &["job.0.ranks="], 1).err().unwrap();
+    let Error::Experiment(mistakes) = &all else { panic!("{all}") };
+    assert!(
+        mistakes.sorted()[0]
+            .help
+            .contains(&"give this job `ranks`: its first copy takes all terminals that are left".to_owned()),
+        "{mistakes:?}"
+    );
 }
 
 /// A run that its end cuts has no makespans: neither of programs, nor of traffic that was to be done.

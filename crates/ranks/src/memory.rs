@@ -65,7 +65,7 @@ pub fn messages_of_a_rank(jobs: &[JobSetup], most: u64) -> u64 {
 
 /// Ranks that stand for all: the first, and others in steps that have nothing in common with a grid of ranks. All, if there are few.
 fn asked(ranks: u32) -> impl Iterator<Item = RankId> {
-    /// How many.
+    /// So many are read to their end; more would take longer than they tell.
     const ASKED: u32 = 64;
     /// 2^32 times the golden ratio's fraction.
     const STEP: u32 = 0x9e37_79b9;

@@ -348,6 +348,7 @@ impl<R: Router> State<R> {
             return self.set_due(cx, u, fx);
         }
         self.transport.transfers.edit(transfer).tries += 1;
+        // Repeating sends this packet alone. Coding cannot know which ones got lost, and need not: any new combination helps.
         if codes {
             self.send_round(cx, i, transfer, false, fx);
         } else {
@@ -371,11 +372,13 @@ impl<R: Router> State<R> {
         self.catch_up_terminal(cx, u, fx.now(), fx);
         let (window, codes) = (cx.resilience().window, cx.resilience().protocol.codes());
         let row = self.transport.transfers.edit(transfer);
+        // An answer to a window that is over: that one has all it needs, and copies and spare combinations are answered too.
         if row.window != word.window() {
             return self.set_due(cx, u, fx);
         }
         let known = row.acked;
         row.acked = if codes { row.acked.max(word.rank()) } else { row.acked | 1 << word.place() };
+        // Whatever news there is shows that the way is open: the next timer is as short as the first.
         if row.acked != known {
             row.tries = 0;
         }
