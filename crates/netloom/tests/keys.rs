@@ -298,6 +298,11 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
     let (before, after) = (of("model.vcs=4"), of("model.arbiter=fixed"));
     assert_eq!(before.0, after.0);
     assert!(after.1.iter().any(|n| n.contains("`arbiter` of [model] has no effect")), "{:?}", after.1);
+    // A rate of the adapter that its link does not reach, and the next smaller one, which is read.
+    for (set, noted) in [("12.5 GB/s", true), ("12.4 GB/s", false)] {
+        let rated = of(&format!("adapter.injection_rate=\"{set}\"")).1;
+        assert_eq!(rated.iter().any(|n| n.contains("`injection_rate`")), noted, "{set}: {rated:?}");
+    }
     let finished = Experiment::from_text(text).run().unwrap();
     assert!(finished.summary.bytes_delivered > 0);
 }

@@ -16,6 +16,9 @@ use model::Parts;
 /// Keys without effect.
 pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    if parts.written.model.get("adapter_jitter") == Some(&Value::Time(1)) {
+        all.extend(Unread::all("model", &["adapter_jitter"], "no time below 1 ps can be drawn but 0"));
+    }
     all.extend(ranks::node::unread(parts));
     if let Some(router) = parts.written.choice::<RouterEntry>("router") {
         let name = router.about.name;
@@ -99,6 +102,13 @@ fn idle_adapter(parts: &Parts<'_>) -> Vec<Unread> {
     }
     if is("window", &Value::Int(0)) {
         all.extend(Unread::all("adapter", &["ack_delay"], "without `window` no source waits for it"));
+    }
+    // The first class is that of the terminals' links.
+    let link = parts.links.first().copied().flatten().map(|l| l.bandwidth);
+    if let (Some(&Value::Bandwidth(rate)), Some(link)) = (section.get("injection_rate"), link)
+        && rate.bytes_per_s() >= link.bytes_per_s()
+    {
+        all.extend(Unread::all("adapter", &["injection_rate"], "no terminal's link is faster"));
     }
     all
 }

@@ -6,7 +6,7 @@ use crate::common::{
     spread::{in_pieces, reported},
     undone,
 };
-use base::{index::TerminalId, time::Ps};
+use base::{index::TerminalId, param::Value, time::Ps};
 use model::{
     Failure, Finished,
     samples::int,
@@ -479,16 +479,25 @@ fn windows_and_rates_bound_throughput() {
     assert_eq!(handed_over(&free, 1), handed_over(&plain, 1));
 }
 
-/// One queue without window and rate changes no time of any packet; nor does the number of messages that a terminal queues.
+/// One queue without window and rate changes no time of any packet; nor does the number of messages that a terminal queues. Random traffic, and programs
+/// whose ranks all send to all at once.
 #[test]
 fn one_queue_is_as_none() {
-    let mut setup = crossing("window", 40);
-    setup.packet.adapter_jitter = 50_000;
-    let plain = done(&setup);
-    let queues = Queues::One;
-    let one = done(&injected(setup, Injection { queues, messages: 1, window: 1 << 40, ..injection() }));
-    assert_eq!(plain.summary.latency_ps, one.summary.latency_ps);
-    assert_eq!(plain.summary.message_latency_ps, one.summary.message_latency_ps);
+    let mut traffic = crossing("window", 40);
+    traffic.packet.adapter_jitter = 50_000;
+    let mut programs = traffic.clone();
+    let given = [("operation", Value::Text("alltoall".into())), ("vector", int(9 * 1024))];
+    let job = (72, 2500, programs.links[0].bandwidth);
+    programs.jobs[0].work = samples::traffic("collective", &given, ("poisson", 0.6), job, 1);
+    programs.jobs[0].message = None;
+    for setup in [traffic, programs] {
+        let plain = done(&setup);
+        let queues = Queues::One;
+        let one = done(&injected(setup, Injection { queues, messages: 1, window: 1 << 40, ..injection() }));
+        assert_eq!(plain.summary.latency_ps, one.summary.latency_ps);
+        assert_eq!(plain.summary.message_latency_ps, one.summary.message_latency_ps);
+        assert_eq!(plain.summary.simulated_ps, one.summary.simulated_ps);
+    }
 }
 
 /// With all of it at once, one answer for any partitioning, scheduler and checkpoint; packets of a pair come in the order of their messages though queues take turns, and a buffer of a window for each source never gives a gap up.
