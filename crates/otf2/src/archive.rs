@@ -44,7 +44,12 @@ impl Archive {
         } else {
             Local::default()
         };
-        let events = self.directory.join(format!("{location}.evt"));
-        Ok(Events::new(Chunks::open(events, self.anchor.event_chunk)?, local))
+        Ok(Events::new(Chunks::open(self.events_path(location), self.anchor.event_chunk)?, local))
+    }
+
+    /// The file that holds the events of a location.
+    #[must_use]
+    pub fn events_path(&self, location: u64) -> PathBuf {
+        self.directory.join(format!("{location}.evt"))
     }
 }

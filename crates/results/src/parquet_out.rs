@@ -133,7 +133,12 @@ pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), Pa
         };
         for g in 0..reader.num_row_groups() {
             let group = reader.get_row_group(g)?;
-            let rows = group.metadata().num_rows() as usize;
+            let chunk = group.metadata().column(i);
+            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+            // The library asserts what a damaged file need not hold.
+            let whole = start >= 0 && chunk.compressed_size() >= 0;
+            let rows = usize::try_from(group.metadata().num_rows()).ok().filter(|_| whole);
+            let rows = rows.ok_or_else(|| ParquetError::General("a negative place or size".to_owned()))?;
             read_part(&mut column, rows, group.get_column_reader(i)?)?;
         }
         table = table.with(field.name(), column);
@@ -141,10 +146,11 @@ pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), Pa
     Ok((table, pairs))
 }
 
+/// Reads rows of one column; memory grows with what is there, not with the number of rows that a file claims.
 fn read_part(column: &mut Column, rows: usize, reader: ColumnReader) -> Result<(), ParquetError> {
     match (column, reader) {
         (Column::U64(v), ColumnReader::Int64ColumnReader(mut r)) => {
-            let mut bits = Vec::with_capacity(rows);
+            let mut bits = Vec::new();
             r.read_records(rows, None, None, &mut bits)?;
             v.extend(bits.into_iter().map(i64::cast_unsigned));
         }
@@ -152,12 +158,12 @@ fn read_part(column: &mut Column, rows: usize, reader: ColumnReader) -> Result<(
             r.read_records(rows, None, None, v)?;
         }
         (Column::U32(v), ColumnReader::Int32ColumnReader(mut r)) => {
-            let mut bits = Vec::with_capacity(rows);
+            let mut bits = Vec::new();
             r.read_records(rows, None, None, &mut bits)?;
             v.extend(bits.into_iter().map(i32::cast_unsigned));
         }
         (Column::Maybe(v), ColumnReader::Int32ColumnReader(mut r)) => {
-            let (mut bits, mut present) = (Vec::new(), Vec::with_capacity(rows));
+            let (mut bits, mut present) = (Vec::new(), Vec::new());
             r.read_records(rows, Some(&mut present), None, &mut bits)?;
             // Values are stored without gaps; the levels say which rows have one.
             let mut values = bits.into_iter().map(i32::cast_unsigned);
@@ -167,7 +173,7 @@ fn read_part(column: &mut Column, rows: usize, reader: ColumnReader) -> Result<(
             r.read_records(rows, None, None, v)?;
         }
         (Column::Text(v), ColumnReader::ByteArrayColumnReader(mut r)) => {
-            let mut texts = Vec::with_capacity(rows);
+            let mut texts = Vec::new();
             r.read_records(rows, None, None, &mut texts)?;
             for t in texts {
                 v.push(t.as_utf8()?);

@@ -63,6 +63,8 @@ pub(super) struct Ends {
     keep: Keep,
     builder: SubnetBuilder,
     numbers: BTreeMap<Key, u32>,
+    /// What each GUID is of.
+    what_of: BTreeMap<u64, What>,
     /// Ends of cables by (node, port), and the line that gave them.
     cables: BTreeMap<Place, (Place, Speed, u64)>,
     /// End ports that are left out.
@@ -92,6 +94,7 @@ impl Ends {
             keep,
             builder: SubnetBuilder::default(),
             numbers: BTreeMap::new(),
+            what_of: BTreeMap::new(),
             cables: BTreeMap::new(),
             seen: BTreeSet::new(),
             adapters: BTreeMap::new(),
@@ -103,8 +106,12 @@ impl Ends {
     /// A cable, told at one end or at both; one of unknown speed is taken for the usual one, and counted.
     ///
     /// # Errors
-    /// If one of its ports has another cable.
+    /// If one of its ports has another cable, or an end was something else before.
     pub(super) fn cable(&mut self, a: End, b: End, speed: Stated, line: u64) -> Result<(), String> {
+        for end in [&a, &b].into_iter().filter(|end| end.node.guid != 0) {
+            let before = *self.what_of.entry(end.node.guid).or_insert(end.what);
+            before.same(end.what, end.node.guid)?;
+        }
         if [&a, &b].iter().any(|end| end.what.is_left_out(self.keep)) {
             for end in [a, b].into_iter().filter(|end| end.what.is_left_out(self.keep)) {
                 let key = end.key();

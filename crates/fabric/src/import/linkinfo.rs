@@ -106,7 +106,7 @@ impl File {
         let word = if word == "Router" { "Rt" } else { word };
         let what = What::of(word, name);
         if guid != 0 {
-            self.what_of.insert(guid, what);
+            self.what_of.entry(guid).or_insert(what);
         }
         self.head = Some((what, guid, self.names.number(name.trim())));
         true
@@ -119,7 +119,7 @@ impl File {
         if let (Some((what, guid, name)), u32::MAX) = (self.head, here.name) {
             here.name = name;
             here.guid = if here.guid == 0 { guid } else { here.guid };
-            self.what_of.insert(here.guid, what);
+            self.what_of.entry(here.guid).or_insert(what).same(what, here.guid)?;
         }
         if here.guid == 0 || here.name == u32::MAX {
             return Err(

@@ -158,6 +158,17 @@ fn all_lists_are_of_one_network() {
     assert!(one(DB).unwrap().notes.iter().any(|n| n.contains("1 cables left out")));
 }
 
+/// A GUID is of one thing: what is left out depends on it, and would depend on the order of lines.
+#[test]
+fn a_guid_of_two_things_is_refused() {
+    let node = "CA: Mellanox Technologies Aggregation Node:";
+    let refused = |text: &str| one(text).unwrap_err()[0].message.clone();
+    let links = refused(&LINKS.replace(node, "CA: node3 HCA-1:").replace("4    2[  ] \"leaf 2\" ( )\n", "4    2[  ] \"leaf 2\" ( )\nCA: x Aggregation Node:\n      0x0000000000000040      7    1[  ] ==( 4X 25.78125 Gbps Active/ LinkUp)==> 3 4[  ] \"leaf, 1\" ( )\n"));
+    assert!(links.contains("0x0000000000000040 is an aggregation node here, and a host above"), "{links}");
+    let ports = refused(&PORTS.replace("SW     4  1 0x0000000000000011", "CA     4  1 0x0000000000000011"));
+    assert!(ports.contains("0x0000000000000011 is a switch here, and a host above"), "{ports}");
+}
+
 /// A list of switches alone knows adapters by their identifiers.
 #[test]
 fn adapters_without_lines_are_hosts_without_guids() {

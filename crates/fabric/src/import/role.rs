@@ -19,6 +19,28 @@ impl What {
         }
     }
 
+    /// Compares with what a GUID is elsewhere in a file.
+    ///
+    /// # Errors
+    /// If that is something else: nobody can say which is right, and what is left out depends on it.
+    pub(super) fn same(self, here: Self, guid: u64) -> Result<(), String> {
+        if self == here {
+            return Ok(());
+        }
+        Err(format!("{guid:#018x} is {} here, and {} above", here.word(), self.word()))
+    }
+
+    /// For messages, with its article.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Switch => "a switch",
+            Self::Adapter(Role::Router) => "a router to other subnets",
+            Self::Adapter(Role::Aggregation) => "an aggregation node",
+            Self::Adapter(Role::Storage) => "a storage node",
+            Self::Adapter(Role::Host) => "a host",
+        }
+    }
+
     /// True if its ports are no part of the subnet.
     pub(super) fn is_left_out(self, keep: Keep) -> bool {
         matches!(self, Self::Adapter(role) if !keep.holds(role))

@@ -152,7 +152,8 @@ impl Script for Otf2 {
     }
 
     fn describe(&self, rank: RankId, position: u32) -> String {
-        format!("location {}, event {position}", self.0.ranks[rank])
+        let file = self.0.archive.events_path(self.0.ranks[rank]);
+        format!("{}: {}", file.display(), self.0.describe(rank, position))
     }
 
     fn noted(&self) -> Vec<u64> {
