@@ -15,7 +15,8 @@ use otf2::{
 };
 use std::{collections::BTreeMap, path::Path};
 
-/// An empty table of messages: when each was sent and there, over how many links if `hops` are known; by job, source and number of the send.
+/// An empty table of messages: when each was sent and there, over how many links if `hops` are known, and the number of the receive that took it at its
+/// destination, if one did; by job, source and number of the send.
 #[must_use]
 pub fn transfers(hops: bool) -> Table {
     let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
@@ -30,7 +31,7 @@ pub fn transfers(hops: bool) -> Table {
     if hops {
         table = table.with("hops", u32s());
     }
-    table.with("bytes", u64s())
+    table.with("bytes", u64s()).with("receive", Column::maybe())
 }
 
 const COMPUTE: u32 = 0;
@@ -136,7 +137,7 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8)];
+        let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8), Cell::U32(0)];
         sent.push(&[&cells[..], &times].concat());
         let directory = tempfile::tempdir().unwrap();
         assert!(write(directory.path(), &done, &sent).unwrap());
@@ -160,7 +161,14 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("sends"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(10_000), Cell::U64(16_000), Cell::U64(6_000), Cell::U32(3), Cell::U64(8)];
+        let times = [
+            Cell::U64(10_000),
+            Cell::U64(16_000),
+            Cell::U64(6_000),
+            Cell::U32(3),
+            Cell::U64(8),
+            Cell::U32(0),
+        ];
         sent.push(&[&cells[..], &times].concat());
         let directory = tempfile::tempdir().unwrap();
         assert!(write(directory.path(), &done, &sent).unwrap());

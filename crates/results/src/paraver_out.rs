@@ -183,7 +183,14 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("a\u{1b}job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(100_400), Cell::U64(160_500), Cell::U64(60_100), Cell::U32(3), Cell::U64(8)];
+        let times = [
+            Cell::U64(100_400),
+            Cell::U64(160_500),
+            Cell::U64(60_100),
+            Cell::U32(3),
+            Cell::U64(8),
+            Cell::U32(0),
+        ];
         sent.push(&[&cells[..], &times].concat());
         (done, sent)
     }

@@ -139,13 +139,47 @@ pub struct Batch {
     /// Edges to operations of this batch, from this or earlier ones; in graphs, also from later ones of the batch. Their
     /// order is the order in which `before` frees them.
     pub edges: Vec<Edge>,
+    /// What is said of the operations, for people who look at a time line; `None` if nobody asks.
+    pub notes: Option<Notes>,
+}
+
+/// Which call of MPI each operation of a batch belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// MPI's name of the call, by operation; those behind the last belong to `current`.
+    names: Vec<&'static str>,
+    /// The call in hand.
+    current: &'static str,
+}
+
+impl Notes {
+    /// A call begins, behind so many operations of the batch.
+    pub(crate) fn begin(&mut self, name: &'static str, behind: usize) {
+        self.names.resize(behind, self.current);
+        self.current = name;
+    }
+
+    /// The call that operation `n` of the batch belongs to; nothing if the source knows no calls, or it is computation.
+    #[must_use]
+    pub fn call(&self, n: usize) -> &'static str {
+        self.names.get(n).copied().unwrap_or(self.current)
+    }
 }
 
 impl Batch {
+    /// An empty batch whose cursor is asked for [`Notes`].
+    #[must_use]
+    pub fn noting() -> Self {
+        Self { notes: Some(Notes::default()), ..Self::default() }
+    }
+
     /// Empties it; memory is kept.
     pub fn clear(&mut self) {
         self.ops.clear();
         self.edges.clear();
+        if let Some(notes) = &mut self.notes {
+            notes.names.clear();
+        }
     }
 }
 

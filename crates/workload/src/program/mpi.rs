@@ -143,6 +143,32 @@ impl CollectiveKind {
         }
     }
 
+    /// MPI's name of its non-blocking form.
+    #[must_use]
+    pub const fn immediate_name(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Ibarrier",
+            Self::Bcast => "MPI_Ibcast",
+            Self::Gather => "MPI_Igather",
+            Self::Gatherv => "MPI_Igatherv",
+            Self::Scatter => "MPI_Iscatter",
+            Self::Scatterv => "MPI_Iscatterv",
+            Self::Allgather => "MPI_Iallgather",
+            Self::Allgatherv => "MPI_Iallgatherv",
+            Self::Alltoall => "MPI_Ialltoall",
+            Self::Alltoallv => "MPI_Ialltoallv",
+            Self::Alltoallw => "MPI_Ialltoallw",
+            Self::Reduce => "MPI_Ireduce",
+            Self::Allreduce => "MPI_Iallreduce",
+            Self::ReduceScatter => "MPI_Ireduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Ireduce_scatter_block",
+            Self::Scan => "MPI_Iscan",
+            Self::Exscan => "MPI_Iexscan",
+            Self::NeighborAllgather => "MPI_Ineighbor_allgather",
+            Self::NeighborAlltoall => "MPI_Ineighbor_alltoall",
+        }
+    }
+
     /// The key that a user writes, such as `reduce_scatter_block`: MPI's name without its prefix, in small letters.
     #[must_use]
     pub fn key(self) -> String {
@@ -246,6 +272,42 @@ pub enum Call {
     },
     /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
+}
+
+impl Call {
+    /// MPI's name of it, as far as this form tells calls apart; nothing of computation, which is no call.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Compute(_) => "",
+            Self::Send(_, Mode::Standard) => "MPI_Send",
+            Self::Send(_, Mode::Synchronous) => "MPI_Ssend",
+            Self::Send(_, Mode::Buffered) => "MPI_Bsend",
+            Self::Isend(_, Mode::Standard, _) => "MPI_Isend",
+            Self::Isend(_, Mode::Synchronous, _) => "MPI_Issend",
+            Self::Isend(_, Mode::Buffered, _) => "MPI_Ibsend",
+            Self::Recv(_) => "MPI_Recv",
+            Self::Irecv(..) => "MPI_Irecv",
+            Self::SendRecv(..) => "MPI_Sendrecv",
+            Self::SendInit(_, Mode::Standard, _) => "MPI_Send_init",
+            Self::SendInit(_, Mode::Synchronous, _) => "MPI_Ssend_init",
+            Self::SendInit(_, Mode::Buffered, _) => "MPI_Bsend_init",
+            Self::RecvInit(..) => "MPI_Recv_init",
+            Self::Start(_) => "MPI_Start",
+            Self::RequestFree(_) => "MPI_Request_free",
+            Self::Wait(_) => "MPI_Wait",
+            Self::Waitall(_) => "MPI_Waitall",
+            Self::Waitany { .. } => "MPI_Waitany",
+            Self::Test { .. } => "MPI_Test",
+            Self::Probe(_) => "MPI_Probe",
+            Self::Collective(Collective { kind, request: None, .. }) => kind.name(),
+            Self::Collective(Collective { kind, request: Some(_), .. }) => kind.immediate_name(),
+            Self::CommDup { .. } => "MPI_Comm_dup",
+            Self::CommSplit { .. } => "MPI_Comm_split",
+            Self::CommCreate { .. } => "MPI_Comm_create",
+            Self::CommFree(_) => "MPI_Comm_free",
+        }
+    }
 }
 
 /// Something in a source that has become no call.

@@ -126,6 +126,9 @@ impl Cursor for Lowering {
             // Calls are looked at where they are: moving them would cost as much as all the rest.
             match calls.look(held) {
                 Ok(Some((call, position))) => {
+                    if let Some(notes) = &mut batch.notes {
+                        notes.begin(call.name(), batch.ops.len());
+                    }
                     if let Err(message) = maker.call(call, position, batch) {
                         return Err(maker.damage(position, &message));
                     }
