@@ -194,8 +194,10 @@ struct Bar {
 struct Reader {
     names: BTreeMap<(u64, u64), String>,
     processes: BTreeMap<u64, String>,
-    open: BTreeMap<(u64, u64), Bar>,
+    open: BTreeMap<(u64, u64), Vec<Bar>>,
     bars: Vec<(u64, Bar)>,
+    /// Instants: thread and name.
+    marks: Vec<(String, String, u64)>,
     begun: BTreeSet<u64>,
     ended: BTreeSet<u64>,
 }
@@ -214,13 +216,18 @@ impl Reader {
             lines.iter().zip(events).map(|(l, e)| (at(l).unwrap_or(0), e)).collect();
         assert!(timed.is_sorted_by_key(|t| t.0), "events come by time");
         timed.sort_by_key(|t| t.0 / 1000);
-        let (names, processes, open, bars) = Default::default();
+        let (names, processes, open, bars, marks) = Default::default();
         let mut reader =
-            Self { names, processes, open, bars, begun: BTreeSet::new(), ended: BTreeSet::new() };
+            Self { names, processes, open, bars, marks, begun: BTreeSet::new(), ended: BTreeSet::new() };
         timed.iter().for_each(|&(at, event)| reader.event(at, event));
-        assert!(reader.open.is_empty(), "bars without an end: {:?}", reader.open);
+        assert!(reader.open.values().all(Vec::is_empty), "bars without an end: {:?}", reader.open);
         assert_eq!(reader.begun, reader.ended, "each arrow has two ends");
         reader
+    }
+
+    /// The bar that is open.
+    fn bar(&mut self, thread: (u64, u64)) -> &mut Bar {
+        self.open.get_mut(&thread).and_then(|open| open.last_mut()).expect("arrows begin and end in bars")
     }
 
     fn event(&mut self, at: u64, event: &Json) {
@@ -246,18 +253,27 @@ impl Reader {
                     args: event["args"].clone(),
                     ..Bar::default()
                 };
-                assert!(self.open.insert(thread, bar).is_none(), "bars of a thread follow each other");
+                let open = self.open.entry(thread).or_default();
+                assert!(
+                    open.is_empty() || bar.thread.ends_with(", regions"),
+                    "bars of a thread follow each other"
+                );
+                open.push(bar);
             }
             (Some("E"), _) => {
-                let mut bar = self.open.remove(&thread).expect("a bar is open");
+                let mut bar = self.open.entry(thread).or_default().pop().expect("a bar is open");
                 bar.end = at;
                 assert!(bar.start <= at, "a bar ends after its beginning");
                 self.bars.push((pid, bar));
             }
+            (Some("i"), Some(name)) => {
+                assert_eq!(event["s"], "t");
+                self.marks.push((self.names[&thread].clone(), name.into(), at));
+            }
             (Some("s"), _) => {
                 let id = number("id").expect("a message");
                 assert!(self.begun.insert(id), "an arrow begins once");
-                self.open.get_mut(&thread).expect("arrows begin in bars").sent.push(id);
+                self.bar(thread).sent.push(id);
             }
             (Some("f"), _) => {
                 let id = number("id").expect("a message");
@@ -266,7 +282,7 @@ impl Reader {
                     "an arrow ends once, after its beginning"
                 );
                 assert_eq!(event["bp"], "e");
-                self.open.get_mut(&thread).expect("arrows end in bars").received.push(id);
+                self.bar(thread).received.push(id);
             }
             other => panic!("an unknown event {other:?}"),
         }
@@ -289,7 +305,7 @@ fn compare(directory: &Path, jobs: &str, sets: &[&str]) -> (usize, Json) {
     let mut bars: BTreeMap<(String, u64, u64), &Bar> = BTreeMap::new();
     let mut mains = BTreeSet::new();
     for (pid, bar) in &line.bars {
-        if bar.thread == "critical path" {
+        if bar.thread == "critical path" || bar.thread.ends_with(", regions") {
             continue;
         }
         let rank = bar.thread.strip_prefix("rank ").expect("a rank's thread");
@@ -344,6 +360,122 @@ fn check_arrows(line: &Reader, transfers: &Table, bars: &BTreeMap<(String, u64, 
     }
     assert_eq!(arrows, line.ended.len(), "no arrow without a message");
     arrows
+}
+
+/// What each rank marks; a region around all that ends where the last message is there.
+const MARKS: &str = r#"ranks 2
+all {
+  enter "solve"
+  repeat 2 as step {
+    mark "iteration" step
+    compute 3 us
+    irecv 64 B from (rank + 1) % 2 tag step as in
+    enter "exchange"
+    isend 64 B to (rank + 1) % 2 tag step as out
+    mark "posted"
+    waitall
+    leave
+  }
+  leave
+  compute 1 us
+  mark "the end"
+}
+"#;
+
+/// Marks of rank 0: kind, name, time.
+fn marks_of(directory: &Path) -> Vec<(String, String, u64)> {
+    let table = Table::read(&directory.join("markers.csv"));
+    let rows = (0..table.rows()).filter(|&row| table.number("rank", row) == Some(0));
+    let text = |column, row| table.text(column, row).to_owned();
+    rows.map(|row| (text("kind", row), text("name", row), table.number("time_ps", row).expect("a time")))
+        .collect()
+}
+
+/// Marks stand where a rank reaches them, change nothing, and are in every time line; a replay of the simulated trace has them again.
+#[test]
+fn marks_stand_where_ranks_reach_them() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (path, out) = (directory.path(), directory.path().join("out"));
+    let job = "[[job]]\nworkload = \"trace\"\nfile = \"marks.ranks\"";
+    let lines = |keep: bool| {
+        let is = |l: &&str| ["mark", "enter", "leave"].iter().any(|w| l.trim().starts_with(w));
+        MARKS.lines().filter(|l| keep || !is(l)).collect::<Vec<_>>().join("\n")
+    };
+    for model in ["packet", "flow", "hybrid", "delay"] {
+        let kind = format!("model.kind={model}");
+        fs::write(path.join("marks.ranks"), lines(false)).expect("a program");
+        let plain = compare(path, job, &[&kind]).1;
+        assert!(!out.join("markers.csv").exists());
+        fs::write(path.join("marks.ranks"), lines(true)).expect("a program");
+        let marked = compare(path, job, &[&kind]).1;
+        assert_eq!(plain["fingerprint"], marked["fingerprint"], "{model}: marks change nothing");
+        let operations = Table::read(&out.join("operations.csv"));
+        let of = |column: &str, number: u64| {
+            let is = |row: &usize| {
+                (operations.number("rank", *row), operations.number("operation", *row))
+                    == (Some(0), Some(number))
+            };
+            operations.number(column, (0..operations.rows()).find(is).expect("an operation")).expect("a time")
+        };
+        // Computation, receive, send, join; twice.
+        let (met, again) = (of("end_ps", 3), of("end_ps", 7));
+        let (sent, resent) = (of("start_ps", 2), of("start_ps", 6));
+        let expected = [
+            ("enter", "solve", 0),
+            ("mark", "iteration 0", 0),
+            ("enter", "exchange", 3_000_000),
+            ("mark", "posted", sent),
+            ("leave", "exchange", met),
+            ("mark", "iteration 1", met),
+            ("enter", "exchange", met + 3_000_000),
+            ("mark", "posted", resent),
+            ("leave", "exchange", again),
+            ("leave", "solve", again),
+            ("mark", "the end", again + 1_000_000),
+        ];
+        let own = marks_of(&out);
+        let found: Vec<(&str, &str, u64)> =
+            own.iter().map(|(k, n, t)| (k.as_str(), n.as_str(), *t)).collect();
+        assert_eq!(found, expected, "{model}");
+        drawn(&out, &own);
+        if model == "delay" {
+            let replay = "[[job]]\nworkload = \"trace\"\nfile = \"first/otf2/traces.otf2\"";
+            fs::rename(&out, path.join("first")).expect("a directory");
+            compare(path, replay, &[&kind]);
+            let entered = |marks: &[(String, String, u64)]| -> Vec<String> {
+                let named = marks.iter().filter(|m| m.0 != "leave" && m.1 != "compute");
+                named.map(|m| m.1.clone()).collect()
+            };
+            assert_eq!(entered(&marks_of(&out)), entered(&own));
+        }
+    }
+}
+
+/// Time lines for browsers and for Paraver have the marks of rank 0.
+fn drawn(out: &Path, own: &[(String, String, u64)]) {
+    let line = Reader::read(&fs::read_to_string(out.join("timeline.json")).expect("a time line"));
+    let marks: Vec<(&str, u64)> =
+        line.marks.iter().filter(|m| m.0 == "rank 0").map(|m| (m.1.as_str(), m.2)).collect();
+    let expected: Vec<(&str, u64)> =
+        own.iter().filter(|m| m.0 == "mark").map(|m| (m.1.as_str(), m.2)).collect();
+    assert_eq!(marks, expected);
+    let regions = line.bars.iter().filter(|(_, bar)| bar.thread == "rank 0, regions");
+    let mut regions: Vec<(u64, u64, &str)> =
+        regions.map(|(_, b)| (b.start, b.end, b.name.as_str())).collect();
+    regions.sort_unstable();
+    let ends: Vec<u64> = own.iter().filter(|m| m.0 == "leave").map(|m| m.2).collect();
+    let begins: Vec<u64> = own.iter().filter(|m| m.0 == "enter").map(|m| m.2).collect();
+    let expected =
+        [(begins[0], ends[2], "solve"), (begins[1], ends[0], "exchange"), (begins[2], ends[1], "exchange")];
+    assert_eq!(regions, expected);
+    let trace = fs::read_to_string(out.join("paraver.prv")).expect("a trace");
+    let events: Vec<&str> = trace.lines().filter(|l| l.starts_with("2:1:1:1:1:")).collect();
+    assert_eq!(events.len(), own.len(), "{events:?}");
+    assert_eq!(events[0], "2:1:1:1:1:0:60000019:1");
+    assert!(events[events.len() - 2].ends_with(":60000019:0"), "{events:?}");
+    let names = fs::read_to_string(out.join("paraver.pcf")).expect("names");
+    assert!(names.contains("1000    Marker\nVALUES\n1      solve\n2      iteration 0\n"), "{names}");
+    assert!(names.contains("60000019    User function\nVALUES\n0      End\n1      solve\n"), "{names}");
 }
 
 fn programs(directory: &Path) {

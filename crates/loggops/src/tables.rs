@@ -44,10 +44,7 @@ pub fn all(
     if !observer.done.is_empty() {
         observer.done.sort_unstable();
         let operations = operations(cx, names, observer);
-        tables.push(match transfers {
-            Some(transfers) => calls::add(operations, transfers, &jobs),
-            None => operations,
-        });
+        tables.extend(calls::add(operations, transfers, &jobs, &|row| observer.done[row].posted));
         tables.extend(calls(cx, &jobs, observer));
     }
     tables

@@ -209,10 +209,7 @@ impl Tally {
         rows.sort_unstable_by_key(|f| (place(f), f.number));
         let causes = causes.map_or_else(Vec::new, |c| c.tables(jobs));
         let operations = operations(&rows, jobs, place);
-        tables.push(match causes.first() {
-            Some(transfers) => calls::add(operations, transfers, jobs),
-            None => operations,
-        });
+        tables.extend(calls::add(operations, causes.first(), jobs, &|row| rows[row].ready));
         let step = |f: &Finished| Step {
             job: place(f).0,
             rank: place(f).1,

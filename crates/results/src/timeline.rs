@@ -1,15 +1,15 @@
 //! A time line of rank programs in the trace-event format that Perfetto, Chromium's `about:tracing` and Speedscope read.
 //!
 //! A process is a job, a thread a rank, a bar an operation. Bars of a thread follow each other: what goes on beside others (requests, other processors) stands
-//! on further threads of its rank, "rank 3, requests 1" and so on. An arrow leads from each send to the receive that took its message. The critical path of a job, if it is
+//! on further threads of its rank, "rank 3, requests 1" and so on; regions that a program marks on "rank 3, regions", its instants on the first. An arrow leads from each send to the receive that took its message. The critical path of a job, if it is
 //! known, is a thread of its own. Times are microseconds, as the format demands, with all picoseconds behind the point.
 //!
 //! Readers count nanoseconds and cut what is behind them. Bars are therefore pairs of events, `B` and `E`, and no `X` with a duration: cutting keeps the order of instants, whereas
 //! a start and a duration that are cut apart may reach into the next bar, which is then dropped. Where instants are the same, the order in the file counts.
 
 use crate::{
-    acts::codes,
-    table::{Column, Table, TextColumn},
+    marks::Marks,
+    table::{Column, Table, TextColumn, codes},
 };
 use std::{
     cmp::Reverse,
@@ -17,12 +17,28 @@ use std::{
     fmt::Write,
 };
 
-/// The time line of an `operations` table (`job`, `rank`, `operation`, `kind`, `start_ps`, `end_ps`, `bytes`, and what of `call`, `peer` and `tag` it has), with arrows for
-/// a `transfers` table and the parts of a `critical_path` table; `None` for another table.
+/// What a time line shows beside operations, by table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// `transfers`: an arrow for each message.
+    pub transfers: Option<&'a Table>,
+    /// `critical_path`: a bar for each part.
+    pub path: Option<&'a Table>,
+    /// `markers`: an instant, or an end of a bar, for each.
+    pub markers: Option<&'a Table>,
+}
+
+/// The time line of an `operations` table (`job`, `rank`, `operation`, `kind`, `start_ps`, `end_ps`, `bytes`, and what of `call`, `peer` and `tag` it has) with what
+/// stands beside it; `None` for another table.
 #[must_use]
-pub fn trace_events(table: &Table, transfers: Option<&Table>, path: Option<&Table>) -> Option<String> {
+pub fn trace_events(table: &Table, Beside { transfers, path, markers }: Beside<'_>) -> Option<String> {
     let columns = Columns::of(table)?;
     let parts = path.and_then(Parts::of);
+    let marks = markers.and_then(|m| Marks::of(m, table));
+    let mut marked: BTreeMap<(u32, u32), Vec<(usize, u64)>> = BTreeMap::new();
+    for (row, (rank, time)) in marks.iter().flat_map(Marks::places).enumerate() {
+        marked.entry(rank).or_default().push((row, time));
+    }
     let mut order: Vec<usize> = (0..table.rows()).collect();
     order.sort_by_key(|&i| columns.key(i));
     let arrows = transfers.and_then(|t| arrows(t, &columns, &order)).unwrap_or_default();
@@ -34,9 +50,11 @@ pub fn trace_events(table: &Table, transfers: Option<&Table>, path: Option<&Tabl
         parts.draw(columns.jobs.words(), &mut line);
     }
     for of_rank in order.chunk_by(|&a, &b| columns.rank(a) == columns.rank(b)) {
-        rank(of_rank, &columns, &arrows, &mut line);
+        let marked = marked.get(&columns.rank(of_rank[0])).map_or(&[][..], Vec::as_slice);
+        let marked = marks.as_ref().map(|marks| (marks, marked));
+        rank(of_rank, &columns, (&arrows, marked), &mut line);
     }
-    Some(line.written(&columns, parts.as_ref()))
+    Some(line.written(&columns, parts.as_ref(), marks.as_ref()))
 }
 
 /// What is to be written.
@@ -69,6 +87,10 @@ enum What {
     Sent(usize),
     /// The arrow of a message ends.
     Received(usize),
+    /// An instant is marked, by row.
+    Mark(usize),
+    /// The bar of a region begins, by row of the mark.
+    Region(usize),
     /// The bar ends.
     End,
 }
@@ -101,13 +123,18 @@ impl Line {
     }
 
     /// All of it, by time: where a reader cuts instants to the same, an arrow still begins before it ends.
-    fn written(mut self, columns: &Columns<'_>, parts: Option<&Parts<'_>>) -> String {
+    fn written(
+        mut self,
+        columns: &Columns<'_>,
+        parts: Option<&Parts<'_>>,
+        marks: Option<&Marks<'_>>,
+    ) -> String {
         self.happenings.sort_by_key(|h| h.at);
         let mut text = format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}", self.names);
         let mut sent = BTreeSet::new();
         for instant in self.happenings.chunk_by(|a, b| a.at == b.at) {
             for happening in causal(instant, &mut sent) {
-                self.write(happening, (columns, parts), &mut text);
+                self.write(happening, (columns, parts, marks), &mut text);
             }
         }
         // The format has no comma behind the last event.
@@ -116,9 +143,15 @@ impl Line {
         text
     }
 
-    fn write(&self, h: Happening, (columns, parts): (&Columns<'_>, Option<&Parts<'_>>), text: &mut String) {
+    fn write(
+        &self,
+        h: Happening,
+        (columns, parts, marks): (&Columns<'_>, Option<&Parts<'_>>, Option<&Marks<'_>>),
+        text: &mut String,
+    ) {
         let phase = match h.what {
-            What::Begin(_) | What::Part(_) => "B",
+            What::Begin(_) | What::Part(_) | What::Region(_) => "B",
+            What::Mark(_) => "i",
             What::Sent(_) => "s",
             What::Received(_) => "f",
             What::End => "E",
@@ -133,6 +166,12 @@ impl Line {
             What::Part(i) => {
                 let (name, said) = parts.map(|p| p.said(i)).unwrap_or_default();
                 write!(text, ",\"name\":\"{name}\",\"cat\":\"critical\",\"args\":{{{said}}}")
+            }
+            What::Mark(i) | What::Region(i) => {
+                let name = marks.map(|m| m.names()[m.name(i) as usize].as_str()).unwrap_or_default();
+                let name = serde_json::to_string(name).unwrap_or_default();
+                let scope = if phase == "i" { ",\"s\":\"t\"" } else { "" };
+                write!(text, ",\"name\":{name},\"cat\":\"marker\"{scope}")
             }
             What::Sent(id) => write!(text, ",\"id\":{id},\"name\":\"message\",\"cat\":\"message\""),
             What::Received(id) => {
@@ -173,19 +212,21 @@ fn causal(instant: &[Happening], sent: &mut BTreeSet<usize>) -> Vec<Happening> {
     done
 }
 
+/// Ends of arrows with their times, by the row of the operation that they are in.
+type Arrows = BTreeMap<usize, Vec<(u64, What)>>;
+
+/// What a rank marks: rows of the table with their times.
+type Marked<'a> = (&'a Marks<'a>, &'a [(usize, u64)]);
+
 /// The ends of the arrow of each message, by the row of the operation. A message whose send or receive is not over has none.
-fn arrows(
-    transfers: &Table,
-    columns: &Columns<'_>,
-    order: &[usize],
-) -> Option<BTreeMap<usize, Vec<(u64, What)>>> {
+fn arrows(transfers: &Table, columns: &Columns<'_>, order: &[usize]) -> Option<Arrows> {
     let codes = codes(transfers.text_column("job")?, columns.jobs);
     let (from, to) = (transfers.u32_column("source")?, transfers.u32_column("destination")?);
     let (sends, receives) = (transfers.u32_column("operation")?, transfers.column("receive")?);
     let (sent, arrived) = (transfers.u64_column("sent_ps")?, transfers.u64_column("arrived_ps")?);
     let Column::Maybe(receives) = receives else { return None };
     let find = |key| order.binary_search_by_key(&key, |&i| columns.key(i)).ok().map(|at| order[at]);
-    let mut tips: BTreeMap<usize, Vec<(u64, What)>> = BTreeMap::new();
+    let mut tips = Arrows::new();
     for (message, &job) in codes.iter().enumerate() {
         let Some(receive) = receives[message] else { continue };
         let both = (find((job, from[message], sends[message])), find((job, to[message], receive)));
@@ -202,11 +243,15 @@ fn arrows(
 fn rank(
     of_rank: &[usize],
     columns: &Columns<'_>,
-    arrows: &BTreeMap<usize, Vec<(u64, What)>>,
+    (arrows, marked): (&Arrows, Option<Marked<'_>>),
     line: &mut Line,
 ) {
     let (job, rank) = columns.rank(of_rank[0]);
-    for (n, lane) in lanes(of_rank, columns).iter().enumerate().filter(|(_, lane)| !lane.is_empty()) {
+    for (n, lane) in lanes(of_rank, columns).iter().enumerate() {
+        let marked = marked.filter(|(_, rows)| n == 0 && !rows.is_empty());
+        if lane.is_empty() && marked.is_none() {
+            continue;
+        }
         let name = if n == 0 { format!("rank {rank}") } else { format!("rank {rank}, requests {n}") };
         let thread = line.thread(job + 1, &name);
         for &i in lane {
@@ -214,6 +259,35 @@ fn rank(
             arrows.get(&i).into_iter().flatten().for_each(|&(at, tip)| line.happens(thread, at, tip));
             line.happens(thread, columns.ends[i], What::End);
         }
+        if let Some(marked) = marked {
+            let end = of_rank.iter().map(|&i| columns.ends[i]).max().unwrap_or(0);
+            mark(marked, end, (thread, &format!("{name}, regions")), line);
+        }
+    }
+}
+
+/// Draws what a rank marks: instants on its first thread, regions on one of their own. Those that are open at its `end` end there.
+fn mark((marks, rows): Marked<'_>, end: u64, (first, name): (usize, &str), line: &mut Line) {
+    let (mut own, mut open, mut end) = (None, 0, end);
+    for &(row, time) in rows {
+        end = end.max(time);
+        match (marks.kind(row), own) {
+            ("mark", _) => line.happens(first, time, What::Mark(row)),
+            ("enter", _) => {
+                let pid = line.threads[first];
+                let thread = *own.get_or_insert_with(|| line.thread(pid, name));
+                line.happens(thread, time, What::Region(row));
+                open += 1;
+            }
+            (_, Some(thread)) if open > 0 => {
+                line.happens(thread, time, What::End);
+                open -= 1;
+            }
+            _ => {}
+        }
+    }
+    for thread in std::iter::repeat_n(own, open).flatten() {
+        line.happens(thread, end, What::End);
     }
 }
 

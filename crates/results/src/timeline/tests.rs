@@ -22,7 +22,7 @@ fn events(text: &str) -> Vec<Value> {
 #[test]
 fn every_operation_is_a_bar_and_times_are_exact() {
     let table = operations_of(&[(0, 3, "send", 0, 1_500_001), (1, 3, "calc", 7, 7)]);
-    let text = trace_events(&table, None, None).unwrap_or_default();
+    let text = trace_events(&table, Beside::default()).unwrap_or_default();
     let all = events(&text);
     assert_eq!(all.len(), 1 + 2 * 2 + 2 * 2, "{text}");
     assert_eq!(all[0]["args"]["name"], "a \"job\"");
@@ -33,7 +33,7 @@ fn every_operation_is_a_bar_and_times_are_exact() {
     assert_eq!((&bars[0]["name"], &bars[1]["name"]), (&"MPI_Send".into(), &"calc".into()));
     assert_eq!(args(0), r#"{"operation":3,"kind":"send","bytes":64,"tag":7}"#);
     assert_eq!(args(1), r#"{"operation":3,"kind":"calc"}"#);
-    assert!(trace_events(&Table::new("pairs"), None, None).is_none());
+    assert!(trace_events(&Table::new("pairs"), Beside::default()).is_none());
 }
 
 #[test]
@@ -47,7 +47,8 @@ fn a_critical_path_is_a_thread_of_its_own() {
         .with("peer", Column::U32(vec![0, 1]))
         .with("start_ps", Column::U64(vec![0, 5]))
         .with("end_ps", Column::U64(vec![5, 9]));
-    let all = events(&trace_events(&table, None, Some(&path)).unwrap_or_default());
+    let all =
+        events(&trace_events(&table, Beside { path: Some(&path), ..Beside::default() }).unwrap_or_default());
     assert_eq!(all[1]["args"]["name"], "critical path");
     let named = all.iter().find(|e| e["name"] == "transfer, rank 0 to 1").map(|e| &e["ts"]);
     assert_eq!(named, Some(&5e-6.into()));
@@ -80,7 +81,8 @@ fn arrows_begin_before_they_end() {
         let times = [Cell::U64(10), Cell::U64(10), Cell::U64(0), Cell::U64(64), Cell::U32(0)];
         sent.push(&[&cells[..], &times].concat());
     }
-    let text = trace_events(&operations_of(&rows), Some(&sent), None).unwrap_or_default();
+    let text = trace_events(&operations_of(&rows), Beside { transfers: Some(&sent), ..Beside::default() })
+        .unwrap_or_default();
     let arrows: Vec<(String, u64)> = events(&text)
         .iter()
         .filter(|e| e["cat"] == "message")

@@ -143,13 +143,26 @@ pub struct Batch {
     pub notes: Option<Notes>,
 }
 
-/// Which call of MPI each operation of a batch belongs to.
+/// Which call of MPI each operation of a batch belongs to, and what is marked between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// MPI's name of the call, by operation; those behind the last belong to `current`.
     names: Vec<&'static str>,
     /// The call in hand.
     current: &'static str,
+    /// Marks in their order, each with its place.
+    pub marks: Vec<(mpi::Mark, Place)>,
+}
+
+/// A place between the operations of a rank: it is reached when all these have finished or started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Numbers of operations that must have finished.
+    pub finished: Vec<u64>,
+    /// Number of an operation that must have started.
+    pub started: Option<u64>,
+    /// Number of the next operation.
+    pub next: u64,
 }
 
 impl Notes {
@@ -179,6 +192,7 @@ impl Batch {
         self.edges.clear();
         if let Some(notes) = &mut self.notes {
             notes.names.clear();
+            notes.marks.clear();
         }
     }
 }
@@ -230,6 +244,11 @@ pub trait Program: Send + Sync {
     /// Network interfaces per rank: one more than the largest [`Op::nic`].
     fn nics(&self) -> u8 {
         1
+    }
+
+    /// The same for a batch that asks for [`Notes`]: with what is marked between the operations, if the source marks anything.
+    fn open_noted(&self, rank: RankId) -> Box<dyn Cursor> {
+        self.open(rank)
     }
 
     /// For people: what [`Op::origin`] of a rank stands for, such as `MPI_Recv, trace.txt:17`.

@@ -199,6 +199,49 @@ pub struct Collective {
     pub algorithm: Option<&'static str>,
 }
 
+/// A marker: what the program's author wants to see on a time line. It takes no time and becomes no operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What it says.
+    pub name: Arc<str>,
+    /// A number behind its name, such as that of an iteration.
+    pub number: Option<i64>,
+    /// Whether it is an instant, or an end of something that lasts.
+    pub kind: MarkKind,
+    /// How far into the computation that follows it stands, in picoseconds of that.
+    pub into: Ps,
+}
+
+/// What a [`Mark`] marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// A single instant of the rank.
+    Instant,
+    /// A region of the program begins: a function, a phase.
+    Enter,
+    /// The region that began last ends.
+    Leave,
+}
+
+impl MarkKind {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instant => "mark",
+            Self::Enter => "enter",
+            Self::Leave => "leave",
+        }
+    }
+}
+
+impl std::fmt::Display for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        self.number.map_or(Ok(()), |number| write!(f, " {number}"))
+    }
+}
+
 /// A call of an MPI program, or computation between two calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
@@ -272,14 +315,16 @@ pub enum Call {
     },
     /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
+    /// No call, but a place between calls; only where [`Script::open_marked`] reads.
+    Mark(Mark),
 }
 
 impl Call {
-    /// MPI's name of it, as far as this form tells calls apart; nothing of computation, which is no call.
+    /// MPI's name of it, as far as this form tells calls apart; nothing of computations and marks, which are no calls.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Compute(_) => "",
+            Self::Compute(_) | Self::Mark(_) => "",
             Self::Send(_, Mode::Standard) => "MPI_Send",
             Self::Send(_, Mode::Synchronous) => "MPI_Ssend",
             Self::Send(_, Mode::Buffered) => "MPI_Bsend",
@@ -337,6 +382,16 @@ pub trait Script: Send + Sync {
 
     /// A reader at the rank's first call.
     fn open(&self, rank: RankId) -> Box<dyn Calls>;
+
+    /// The same with the program's [`Mark`]s among its calls, as far as the source has any. They change nothing, so who simulates does not ask for them.
+    fn open_marked(&self, rank: RankId) -> Box<dyn Calls> {
+        self.open(rank)
+    }
+
+    /// True if [`Script::open_marked`] has marks, of some rank.
+    fn marks(&self) -> bool {
+        false
+    }
 
     /// For people: where a rank's call stands, such as `trace.txt:17`.
     fn describe(&self, rank: RankId, position: u32) -> String;
