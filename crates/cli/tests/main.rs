@@ -30,6 +30,7 @@ mod runs;
 mod schema;
 mod supply;
 mod sweep;
+mod timeline;
 mod trace;
 mod trace_formats;
 mod trace_written;

@@ -56,7 +56,7 @@ pub fn program(files: &[PathBuf]) -> Result<(), String> {
 fn calls(script: &dyn Script) -> Result<bool, String> {
     let mut left = CALLS;
     for rank in RankId::first(script.ranks().min(RANKS)) {
-        let mut calls = script.open(rank);
+        let mut calls = script.open_marked(rank);
         let mut words = String::new();
         while let Some((call, position)) = calls.next().map_err(|damage| damage.0)? {
             ranks::call(&mut words, &call);
@@ -74,7 +74,7 @@ fn calls(script: &dyn Script) -> Result<bool, String> {
 fn operations(program: &dyn Program) -> Result<bool, String> {
     let mut left = 8 * CALLS;
     for rank in RankId::first(program.ranks().min(RANKS)) {
-        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+        let (mut cursor, mut batch) = (program.open_noted(rank), Batch::noting());
         loop {
             batch.clear();
             cursor.fill(&mut batch).map_err(|damage| damage.0)?;

@@ -355,8 +355,12 @@ pub struct Arrival {
 pub struct Received {
     /// The rank that received it.
     pub host: GlobalRank,
+    /// Number of the receive among its operations.
+    pub number: u32,
     /// Who sent it.
     pub from: GlobalRank,
+    /// Number of the send among the sender's operations.
+    pub send: u32,
     /// Payload of the message.
     pub bytes: u64,
     /// When the receive was posted.

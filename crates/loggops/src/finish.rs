@@ -115,7 +115,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
         job.critical_path = critical::summed(path);
     }
-    let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    let mut tables = tables::all(cx, &names, &mut observer, (&makespans, transfers.as_ref()));
     tables.extend(summary.energy.as_ref().map(model::energy::table));
     tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {

@@ -106,9 +106,11 @@ pub struct Observer {
     pub done: Vec<Ended>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,
+    /// Which receive took which message, with the operations: sender and number of its send, number of the receive.
+    pub taken: Vec<(GlobalRank, u32, u32)>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, messages_seen, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, messages_seen, done, busy, taken => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of `ranks`. `check`: every message is followed from its send to its receive.
@@ -128,6 +130,7 @@ impl Observer {
             messages_seen: check.then(Messages::default),
             done: Vec::new(),
             busy: Vec::new(),
+            taken: Vec::new(),
             cx,
         }
     }
@@ -172,6 +175,7 @@ impl Observer {
         }
         self.done.extend(other.done);
         self.busy.extend(other.busy);
+        self.taken.extend(other.taken);
     }
 
     fn times(&mut self, host: GlobalRank) -> &mut RankTimes {
@@ -337,6 +341,9 @@ impl Observe<Record> for Observer {
             Record::Received(r) => {
                 if self.measure.messages {
                     self.received(r);
+                }
+                if self.measure.operations {
+                    self.taken.push((r.from, r.send, r.number));
                 }
                 if self.messages_seen.is_some() {
                     self.check_received(r);

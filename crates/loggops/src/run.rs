@@ -250,7 +250,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
-        receipts: setup.measure.messages || setup.check,
+        receipts: setup.measure.messages || setup.measure.operations || setup.check,
         holds: setup.measure.messages && (slow || config.resilient.is_some()),
         overtaking,
         landing: setup.derived.is_some() && config.cost == Cost::LogGops,

@@ -214,8 +214,9 @@ impl DelayDomain {
         }
         if self.cx.receipts {
             let held = if self.cx.holds { self.held(from, message) } else { 0 };
-            let arrival = message.arrival;
-            fx.record(Record::Received(Received { host: to, from, bytes, posted, arrival, end, held }));
+            let (arrival, send) = (message.arrival, message.number);
+            let receipt = Received { host: to, number, from, send, bytes, posted, arrival, end, held };
+            fx.record(Record::Received(receipt));
         }
         self.done(row, Done { act: Act::Recv, start, end }, Partner { peer: from, bytes }, fx);
     }

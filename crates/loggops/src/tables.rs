@@ -7,6 +7,7 @@ use super::{
 use base::time::Ps;
 use model::setup::JobOf;
 use ranks::{
+    calls,
     critical::Part,
     instances::{self, Step},
     roster::GlobalRank,
@@ -18,9 +19,14 @@ use results::{
     timeline,
 };
 
-/// All tables; `makespans` by host.
+/// All tables but that of transfers, which is given if operations were kept; `makespans` by host.
 #[must_use]
-pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &[Ps]) -> Vec<Table> {
+pub fn all(
+    cx: &Context,
+    names: &[String],
+    observer: &mut Observer,
+    (makespans, transfers): (&[Ps], Option<&Table>),
+) -> Vec<Table> {
     let mut tables = vec![ranks(cx, names, observer, makespans)];
     let job = |(n, name): (usize, _)| JobOf { name, program: Some(&*cx.programs[n]), start: cx.starts[n] };
     let jobs: Vec<JobOf<'_>> = names.iter().map(String::as_str).enumerate().map(job).collect();
@@ -37,7 +43,8 @@ pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &
     }
     if !observer.done.is_empty() {
         observer.done.sort_unstable();
-        tables.push(operations(cx, names, observer));
+        let operations = operations(cx, names, observer);
+        tables.extend(calls::add(operations, transfers, &jobs, &|row| observer.done[row].posted));
         tables.extend(calls(cx, &jobs, observer));
     }
     tables
@@ -152,8 +159,11 @@ pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
     let mut sends: Vec<(GlobalRank, u32, GlobalRank, Ps, u64)> =
         of(Part::Send).map(|b| (b.host, b.number, b.peer, b.start, b.bytes)).collect();
     sends.sort_unstable();
+    let mut taken = observer.taken.clone();
+    taken.sort_unstable();
     for (host, number, peer, sent, bytes) in sends {
         let Ok(found) = arrivals.binary_search_by_key(&(host, number), |a| (a.0, a.1)) else { continue };
+        let receive = taken.binary_search_by_key(&(host, number), |t| (t.0, t.1)).ok().map(|at| taken[at].2);
         let (from, to, arrived) = (cx.place(host), cx.place(peer), arrivals[found].2);
         table.push(&[
             Cell::Text(&names[from.job as usize]),
@@ -165,6 +175,7 @@ pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::U64(arrived.saturating_sub(sent)),
             Cell::U32(cx.delays.hops(from.terminal, to.terminal)),
             Cell::U64(bytes),
+            receive.map_or(Cell::Missing, Cell::U32),
         ]);
     }
     table

@@ -147,13 +147,22 @@ fn write(
     path: &Path,
     packed: bool,
 ) -> Result<Vec<String>, Error> {
+    let marks = match content {
+        Content::Script(script) if to != Format::Ranks && script.marks() => {
+            Some("marks for time lines were left out".to_owned())
+        }
+        _ => None,
+    };
+    let more = |losses: Vec<String>| losses.into_iter().chain(marks).collect();
     let program = match (content, to) {
         (Content::Script(script), Format::Ranks) => {
             return written(path, packed, |out| {
                 ranks::write(&**script, out).map(|()| Vec::new()).map_err(|e| of_calls(e, path))
             });
         }
-        (Content::Script(script), Format::Ti) => return time_independent(&**script, asked, path, packed),
+        (Content::Script(script), Format::Ti) => {
+            return time_independent(&**script, asked, path, packed).map(more);
+        }
         (Content::Program(_) | Content::Graph(_), Format::Ranks | Format::Ti) => {
             let message = "a graph of operations cannot be written as MPI calls";
             let help = "its dependencies may be ones that no order of calls has";
@@ -164,7 +173,7 @@ fn write(
             content.clone().program(&Input::file(asked.file), options).map_err(Error::input)?
         }
     };
-    graph(&*program, to, asked.scale.unit, path, packed)
+    graph(&*program, to, asked.scale.unit, path, packed).map(more)
 }
 
 /// Writes GOAL, text or binary.

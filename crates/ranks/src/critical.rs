@@ -336,6 +336,7 @@ impl<'a> Past<'a> {
                 Cell::U64(m.at),
                 Cell::U64(m.at.saturating_sub(sent)),
                 Cell::U64(send.bytes),
+                Cell::U32(m.receive),
             ]);
         }
         table

@@ -1,6 +1,7 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
 use super::{
+    calls,
     critical::{Causes, Past},
     finished::{Finished, Met},
     instances::{self, Step},
@@ -206,7 +207,9 @@ impl Tally {
         };
         let mut rows = self.rows.clone();
         rows.sort_unstable_by_key(|f| (place(f), f.number));
-        tables.push(operations(&rows, jobs, place));
+        let causes = causes.map_or_else(Vec::new, |c| c.tables(jobs));
+        let operations = operations(&rows, jobs, place);
+        tables.extend(calls::add(operations, causes.first(), jobs, &|row| rows[row].ready));
         let step = |f: &Finished| Step {
             job: place(f).0,
             rank: place(f).1,
@@ -217,7 +220,7 @@ impl Tally {
             busy: f.busy,
         };
         tables.extend(instances::tables(rows.iter().filter(|f| f.collective > 0).map(step).collect(), jobs));
-        tables.extend(causes.into_iter().flat_map(|c| c.tables(jobs)));
+        tables.extend(causes);
         tables
     }
 

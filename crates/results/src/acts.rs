@@ -1,7 +1,10 @@
-//! What ranks do and when, for time lines of other programs: made from the tables `operations` (what each rank computed and when) and `transfers`
-//! (when each message was sent and there, and over how many links where the model knows it).
+//! What ranks do and when, for time lines of other programs: made from the tables `operations` (what each rank computed and when), `transfers`
+//! (when each message was sent and there, and over how many links where the model knows it) and `markers` (what programs mark).
 
-use crate::table::{Table, TextColumn};
+use crate::{
+    marks::Marks,
+    table::{Table, codes},
+};
 use std::collections::BTreeMap;
 
 /// What a rank does at a time; at one time in this order.
@@ -11,6 +14,8 @@ pub(crate) enum Act {
     EndCompute,
     /// A message has arrived.
     Receive { peer: u32, bytes: u64, transfer: u64, hops: Option<u64> },
+    /// Something is marked: an instant, or the beginning or end of a region, by its row in the table of markers. Rows keep their order.
+    Mark { row: usize },
     /// A message leaves.
     Send { peer: u32, bytes: u64, transfer: u64, hops: Option<u64> },
     /// A computation begins.
@@ -21,7 +26,7 @@ pub(crate) enum Act {
 pub(crate) type Acts = BTreeMap<(u32, u32), Vec<(u64, Act)>>;
 
 /// Acts by job and rank. Computations of several processors of a rank that overlap are drawn one after the other.
-pub(crate) fn acts(operations: &Table, transfers: &Table) -> Option<Acts> {
+pub(crate) fn acts(operations: &Table, transfers: &Table, marks: Option<&Marks<'_>>) -> Option<Acts> {
     let mut all = Acts::new();
     let (jobs, ranks, kinds) =
         (operations.text_column("job")?, operations.u32_column("rank")?, operations.text_column("kind")?);
@@ -45,13 +50,9 @@ pub(crate) fn acts(operations: &Table, transfers: &Table) -> Option<Acts> {
         all.entry((job, from[i])).or_default().push((sent[i], send));
         all.entry((job, to[i])).or_default().push((arrived[i], receive));
     }
+    for (row, (rank, time)) in marks.into_iter().flat_map(Marks::places).enumerate() {
+        all.entry(rank).or_default().push((time, Act::Mark { row }));
+    }
     all.values_mut().for_each(|list| list.sort_unstable());
     Some(all)
-}
-
-/// What `column` says, in the codes of `of`: tables number their words by themselves. A word that `of` lacks is no job of a rank.
-pub(crate) fn codes(column: &TextColumn, of: &TextColumn) -> Vec<u32> {
-    let code = |word: &String| of.words().iter().position(|w| w == word).map_or(u32::MAX, |at| at as u32);
-    let codes: Vec<u32> = column.words().iter().map(code).collect();
-    column.codes().iter().map(|&own| codes[own as usize]).collect()
 }

@@ -2,10 +2,11 @@
 //!
 //! Made from the tables `operations` (what each rank computed and when) and `transfers` (when each was sent and there, over how many links). A rank is in the region
 //! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
-//! attributes. Tags are not reported: messages of a pair keep their order by number.
+//! attributes. What programs mark are regions around these, instants regions without duration. Tags are not reported: messages of a pair keep their order by number.
 
 use crate::{
     acts::{Act, acts},
+    marks::Marks,
     table::{Column, Table, TextColumn},
 };
 use base::visible;
@@ -15,7 +16,8 @@ use otf2::{
 };
 use std::{collections::BTreeMap, path::Path};
 
-/// An empty table of messages: when each was sent and there, over how many links if `hops` are known; by job, source and number of the send.
+/// An empty table of messages: when each was sent and there, over how many links if `hops` are known, and the number of the receive that took it at its
+/// destination, if one did; by job, source and number of the send.
 #[must_use]
 pub fn transfers(hops: bool) -> Table {
     let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
@@ -30,27 +32,38 @@ pub fn transfers(hops: bool) -> Table {
     if hops {
         table = table.with("hops", u32s());
     }
-    table.with("bytes", u64s())
+    table.with("bytes", u64s()).with("receive", Column::maybe())
 }
 
 const COMPUTE: u32 = 0;
 const MPI: u32 = 1;
+/// The first region that a program marks.
+const FIRST: u32 = 2;
 
 /// Writes the archive into a directory; nothing if these are not the tables it is made of. False then.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::Result<bool> {
-    let (Some(all), Some(jobs)) = (acts(operations, transfers), operations.text_column("job")) else {
-        return Ok(false);
-    };
+pub fn write(
+    directory: &Path,
+    operations: &Table,
+    transfers: &Table,
+    markers: Option<&Table>,
+) -> otf2::Result<bool> {
+    let marks = markers.and_then(|m| Marks::of(m, operations));
+    let all = acts(operations, transfers, marks.as_ref());
+    let (Some(all), Some(jobs)) = (all, operations.text_column("job")) else { return Ok(false) };
     let end = all.values().filter_map(|list| list.last()).map(|a| a.0).max().unwrap_or(0);
     let mut d = definitions();
+    for (region, name) in (FIRST..).zip(marks.iter().flat_map(Marks::names)) {
+        let name = d.string(&visible::name(name));
+        d.regions.insert(region, Region { name, paradigm: paradigm::USER, role: 1 });
+    }
     let writer = Writer::create(directory, "netloom")?;
     let mut members: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for (number, (&(job, rank), list)) in (0..).zip(&all) {
         let mut location = writer.location(number)?;
-        let mut computing = 0u32;
+        let (mut computing, mut entered) = (0u32, Vec::new());
         location.write(0, &EventKind::Enter { region: MPI }, &[])?;
         for (time, act) in list {
             let mut put = |kind, attributes: &[_]| location.write(*time, &kind, attributes);
@@ -72,6 +85,13 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
                         put(EventKind::Enter { region: MPI }, &[])?;
                     }
                 }
+                Act::Mark { row } => {
+                    let state = if computing > 0 { COMPUTE } else { MPI };
+                    let kinds = marks.as_ref().map_or_else(Vec::new, |m| marked(m, row, &mut entered));
+                    put(EventKind::Leave { region: state }, &[])?;
+                    kinds.into_iter().try_for_each(|kind| put(kind, &[]))?;
+                    put(EventKind::Enter { region: state }, &[])?;
+                }
                 Act::Send { peer, bytes, transfer, hops } => {
                     let send = EventKind::Send { receiver: peer, comm: job, tag: 0, bytes };
                     let (attributes, count) = known(transfer, hops);
@@ -84,7 +104,9 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
                 }
             }
         }
-        location.write(end, &EventKind::Leave { region: MPI }, &[])?;
+        for region in std::iter::once(MPI).chain(entered.into_iter().rev()) {
+            location.write(end, &EventKind::Leave { region }, &[])?;
+        }
         let events = location.finish()?;
         let name = d.string(&format!("{} rank {rank}", visible::name(&jobs.words()[job as usize])));
         d.location_groups.insert(number as u32, LocationGroup { name, kind: 1, parent: Some(0) });
@@ -104,6 +126,19 @@ pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::R
     d.clock.length = end;
     writer.finish(&d)?;
     Ok(true)
+}
+
+/// What stands for a mark, between two events of the region that the rank is in: an instant is a region without duration.
+fn marked(marks: &Marks<'_>, row: usize, entered: &mut Vec<u32>) -> Vec<EventKind> {
+    let region = FIRST + marks.name(row);
+    match marks.kind(row) {
+        "enter" => {
+            entered.push(region);
+            vec![EventKind::Enter { region }]
+        }
+        "leave" => entered.pop().map(|region| EventKind::Leave { region }).into_iter().collect(),
+        _ => vec![EventKind::Enter { region }, EventKind::Leave { region }],
+    }
 }
 
 /// Those that do not depend on the run.
@@ -136,11 +171,11 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8)];
+        let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8), Cell::U32(0)];
         sent.push(&[&cells[..], &times].concat());
         let directory = tempfile::tempdir().unwrap();
-        assert!(write(directory.path(), &done, &sent).unwrap());
-        assert!(!write(directory.path(), &sent, &done).unwrap());
+        assert!(write(directory.path(), &done, &sent, None).unwrap());
+        assert!(!write(directory.path(), &sent, &done, None).unwrap());
         let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
         let events =
             |n| archive.events(n).unwrap().map(|e| e.map(|e| (e.time, e.kind)).unwrap()).collect::<Vec<_>>();
@@ -160,15 +195,22 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("sends"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(10_000), Cell::U64(16_000), Cell::U64(6_000), Cell::U32(3), Cell::U64(8)];
+        let times = [
+            Cell::U64(10_000),
+            Cell::U64(16_000),
+            Cell::U64(6_000),
+            Cell::U32(3),
+            Cell::U64(8),
+            Cell::U32(0),
+        ];
         sent.push(&[&cells[..], &times].concat());
         let directory = tempfile::tempdir().unwrap();
-        assert!(write(directory.path(), &done, &sent).unwrap());
+        assert!(write(directory.path(), &done, &sent, None).unwrap());
         let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
         let events = |n| archive.events(n).unwrap().map(|e| e.unwrap().kind).collect::<Vec<_>>();
         let sends = |n| events(n).iter().filter(|kind| matches!(kind, EventKind::Send { .. })).count();
         assert_eq!([0, 1, 2].map(sends), [0, 1, 0]);
-        let paraver = crate::paraver_out::files(&done, &sent).swap_remove(0).1;
+        let paraver = crate::paraver_out::files(&done, &sent, None).swap_remove(0).1;
         assert!(
             paraver.contains(":2:1(1:1):2(1:1,1:1)\n")
                 && paraver.ends_with("3:2:2:1:1:10:10:3:2:2:1:16:16:8:0\n"),

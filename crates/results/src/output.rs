@@ -216,16 +216,19 @@ pub fn write_run(
         if csv || cfg!(not(feature = "parquet")) {
             write_csv(&partial.path, table)?;
         }
-        let path = tables.iter().find(|t| t.name() == "critical_path");
-        if let Some(events) = timeline::trace_events(table, path) {
-            partial.write(TIMELINE, visible::screen(&events).as_bytes())?;
-        }
     }
     let table = |name: &str| tables.iter().find(|t| t.name() == name);
+    let markers = table("markers");
+    let beside = timeline::Beside { transfers: table("transfers"), path: table("critical_path"), markers };
+    let events = |all| timeline::trace_events(all, beside);
+    if let Some(events) = table("operations").and_then(events) {
+        partial.write(TIMELINE, visible::screen(&events).as_bytes())?;
+    }
     if let (Some(operations), Some(transfers)) = (table("operations"), table("transfers")) {
         let path = partial.path.join(OTF2);
-        otf2_out::write(&path, operations, transfers).map_err(|e| io_error(&path, io::Error::other(e)))?;
-        for (name, text) in paraver_out::files(operations, transfers) {
+        otf2_out::write(&path, operations, transfers, markers)
+            .map_err(|e| io_error(&path, io::Error::other(e)))?;
+        for (name, text) in paraver_out::files(operations, transfers, markers) {
             partial.write(name, text.as_bytes())?;
         }
     }

@@ -5,11 +5,20 @@
 //! not in it. Source: the trace format of Paraver, version 3.1 (Barcelona Supercomputing Center).
 
 use crate::{
-    acts::{Act, Acts, acts, codes},
-    table::Table,
+    acts::{Act, Acts, acts},
+    marks::Marks,
+    table::{Table, codes},
 };
 use base::visible;
 use std::{collections::BTreeMap, fmt::Write};
+
+/// A line by time, kind, processor and order among those.
+type Record = (u64, u32, usize, usize, String);
+
+/// Type of events: a mark.
+const MARKER: u32 = 1000;
+/// Type of events: the user's function, as Extrae numbers it.
+const REGION: u32 = 60_000_019;
 
 /// State of a rank that computes, by Paraver's numbers: running.
 const RUNNING: u32 = 1;
@@ -34,8 +43,8 @@ struct Paraver {
 
 /// The files of a trace with their names; none if these are not the tables it is made of.
 #[must_use]
-pub fn files(operations: &Table, transfers: &Table) -> Vec<(&'static str, String)> {
-    let made = trace(operations, transfers);
+pub fn files(operations: &Table, transfers: &Table, markers: Option<&Table>) -> Vec<(&'static str, String)> {
+    let made = trace(operations, transfers, markers);
     made.map_or_else(Vec::new, |p| {
         vec![("paraver.prv", p.trace), ("paraver.pcf", p.names), ("paraver.row", p.rows)]
     })
@@ -78,18 +87,22 @@ fn places(all: &Acts) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), Place>) {
 }
 
 /// The trace; none if these are not the tables it is made of.
-fn trace(operations: &Table, transfers: &Table) -> Option<Paraver> {
-    let (all, jobs) = (acts(operations, transfers)?, operations.text_column("job")?);
+fn trace(operations: &Table, transfers: &Table, markers: Option<&Table>) -> Option<Paraver> {
+    let marks = markers.and_then(|m| Marks::of(m, operations));
+    let (all, jobs) = (acts(operations, transfers, marks.as_ref())?, operations.text_column("job")?);
     let (ranks, places) = places(&all);
     let end =
         all.values().filter_map(|list| list.last()).map(|&(time, _)| nanoseconds(time)).max().unwrap_or(0);
-    // By time; at one time states before messages, then by rank.
-    let mut records: Vec<(u64, u32, usize, String)> = Vec::new();
+    // By time; at one time states before what is marked, and that before messages; then by rank.
+    let mut records: Vec<Record> = Vec::new();
     for (place, list) in
         places.iter().map(|(key, place)| (place, all.get(key).map_or(&[][..], Vec::as_slice)))
     {
         for (from, to, state) in states(list, end) {
-            records.push((from, 1, place.processor, format!("1:{place}:{from}:{to}:{state}\n")));
+            records.push((from, 1, place.processor, 0, format!("1:{place}:{from}:{to}:{state}\n")));
+        }
+        if let Some(marks) = &marks {
+            events(list, place, marks, &mut records);
         }
     }
     messages(transfers, &codes(transfers.text_column("job")?, jobs), &places, &mut records)?;
@@ -104,7 +117,11 @@ fn trace(operations: &Table, transfers: &Table) -> Option<Paraver> {
     for (job, rank) in places.keys() {
         let _ = writeln!(rows, "{} rank {rank}", visible::name(&jobs.words()[*job as usize]));
     }
-    Some(Paraver { trace: text, names: NAMES.to_owned(), rows })
+    Some(Paraver {
+        trace: text,
+        names: NAMES.to_owned() + &marks.map_or_else(String::new, |m| types(&m)),
+        rows,
+    })
 }
 
 /// Date (none: two runs give the same bytes), length, one node with a processor for each rank, and the ranks of each application.
@@ -143,11 +160,46 @@ fn states(list: &[(u64, Act)], end: u64) -> Vec<(u64, u64, u32)> {
                     close(nanoseconds(time), &mut since, RUNNING);
                 }
             }
-            Act::Send { .. } | Act::Receive { .. } => {}
+            Act::Send { .. } | Act::Receive { .. } | Act::Mark { .. } => {}
         }
     }
     close(end, &mut since, if computing > 0 { RUNNING } else { WAITING });
     states
+}
+
+/// Adds a record for each mark of a rank. The value of a region's end is that of the region around it, or 0.
+fn events(list: &[(u64, Act)], place: &Place, marks: &Marks<'_>, records: &mut Vec<Record>) {
+    let mut entered = Vec::new();
+    for (order, &(time, act)) in list.iter().enumerate() {
+        let Act::Mark { row } = act else { continue };
+        let value = marks.name(row) + 1;
+        let (kind, value) = match marks.kind(row) {
+            "enter" => {
+                entered.push(value);
+                (REGION, value)
+            }
+            "leave" => {
+                entered.pop();
+                (REGION, entered.last().copied().unwrap_or(0))
+            }
+            _ => (MARKER, value),
+        };
+        let time = nanoseconds(time);
+        records.push((time, 2, place.processor, order, format!("2:{place}:{time}:{kind}:{value}\n")));
+    }
+}
+
+/// Names of what is marked.
+fn types(marks: &Marks<'_>) -> String {
+    let mut text = String::new();
+    let kinds = [("mark", MARKER, "Marker", ""), ("enter", REGION, "User function", "0      End\n")];
+    for (_, kind, name, none) in kinds.into_iter().filter(|k| marks.has(k.0)) {
+        let _ = write!(text, "\n\nEVENT_TYPE\n0    {kind}    {name}\nVALUES\n{none}");
+        for (value, name) in (1..).zip(marks.names()) {
+            let _ = writeln!(text, "{value}      {}", visible::name(name));
+        }
+    }
+    text
 }
 
 /// Adds a record for each message (of these jobs, by code), with the time at which it left and that at which it was there.
@@ -155,7 +207,7 @@ fn messages(
     transfers: &Table,
     jobs: &[u32],
     places: &BTreeMap<(u32, u32), Place>,
-    records: &mut Vec<(u64, u32, usize, String)>,
+    records: &mut Vec<Record>,
 ) -> Option<()> {
     let (from, to) = (transfers.u32_column("source")?, transfers.u32_column("destination")?);
     let (sent, arrived) = (transfers.u64_column("sent_ps")?, transfers.u64_column("arrived_ps")?);
@@ -164,7 +216,7 @@ fn messages(
         let (source, destination) = (places.get(&(job, from[i]))?, places.get(&(job, to[i]))?);
         let (left, there) = (nanoseconds(sent[i]), nanoseconds(arrived[i]));
         let line = format!("3:{source}:{left}:{left}:{destination}:{there}:{there}:{}:0\n", sizes[i]);
-        records.push((left, 3, source.processor, line));
+        records.push((left, 3, source.processor, 0, line));
     }
     Some(())
 }
@@ -183,7 +235,14 @@ mod tests {
         }
         let mut sent = transfers(true);
         let cells = [Cell::Text("a\u{1b}job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
-        let times = [Cell::U64(100_400), Cell::U64(160_500), Cell::U64(60_100), Cell::U32(3), Cell::U64(8)];
+        let times = [
+            Cell::U64(100_400),
+            Cell::U64(160_500),
+            Cell::U64(60_100),
+            Cell::U32(3),
+            Cell::U64(8),
+            Cell::U32(0),
+        ];
         sent.push(&[&cells[..], &times].concat());
         (done, sent)
     }
@@ -191,14 +250,14 @@ mod tests {
     #[test]
     fn a_small_trace_is_written_as_paraver_reads_it() {
         let (done, sent) = tables();
-        let made = trace(&done, &sent).unwrap();
+        let made = trace(&done, &sent, None).unwrap();
         let expected = "#Paraver (01/01/1970 at 00:00):161_ns:1(2):1:2(1:1,1:1)\n\
             1:1:1:1:1:0:100:1\n1:2:1:2:1:0:50:3\n1:2:1:2:1:50:71:1\n1:2:1:2:1:71:161:3\n1:1:1:1:1:100:161:3\n\
             3:1:1:1:1:100:100:2:1:2:1:161:161:8:0\n";
         assert_eq!(made.trace, expected);
         let rows = "LEVEL CPU SIZE 2\n1\n2\n\nLEVEL NODE SIZE 1\nmachine\n\nLEVEL THREAD SIZE 2\na\\u001bjob rank 0\na\\u001bjob rank 1\n";
         assert_eq!(made.rows, rows);
-        assert!(trace(&sent, &done).is_none());
+        assert!(trace(&sent, &done, None).is_none());
     }
 
     /// States of a rank meet from 0 to the end, and running ones sum to what it computed, but for roundings.

@@ -250,6 +250,13 @@ impl TextColumn {
     }
 }
 
+/// What `column` says, in the codes of `of`: tables number their words by themselves. A word that `of` lacks is no job of a rank.
+pub(crate) fn codes(column: &TextColumn, of: &TextColumn) -> Vec<u32> {
+    let code = |word: &String| of.words().iter().position(|w| w == word).map_or(u32::MAX, |at| at as u32);
+    let codes: Vec<u32> = column.words().iter().map(code).collect();
+    column.codes().iter().map(|&own| codes[own as usize]).collect()
+}
+
 impl<'a> FromIterator<&'a str> for TextColumn {
     fn from_iter<I: IntoIterator<Item = &'a str>>(texts: I) -> Self {
         let mut column = Self::default();

@@ -409,7 +409,8 @@ impl Engineless {
         }
         if self.cx.receipts {
             let held = self.held(sent);
-            let receipt = Received { host, from, bytes, posted, arrival, end, held };
+            let send = sent.number;
+            let receipt = Received { host, number, from, send, bytes, posted, arrival, end, held };
             self.observer.commit(&Record::Received(receipt));
         }
         let done = Done { act: Act::Recv, start: end, end };

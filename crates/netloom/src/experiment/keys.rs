@@ -394,7 +394,7 @@ pub const OUTPUT: About = About {
             name: "operations",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json); also the critical path, the transfers of messages, and the \
+            doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json), with MPI calls and an arrow for each message; also the critical path, the transfers of messages, and the \
                   simulated trace as an OTF2 archive (otf2/traces.otf2) and for Paraver (paraver.prv, .pcf, .row).",
         },
         Param {

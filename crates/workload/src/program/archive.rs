@@ -11,9 +11,7 @@
 use super::{
     Damage,
     input::Input,
-    mpi::{
-        self, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, Request, Script, WORLD,
-    },
+    mpi::{self, Call, Calls, Collective, CollectiveKind, CommRank, Envelope, Mode, Request, Script, WORLD},
 };
 use ahead::{Ahead, Completion, End, damage};
 use base::{
@@ -21,23 +19,15 @@ use base::{
     param::Built,
 };
 use dropped::Dropped;
+use marks::Marks;
+use members::{Group, functions, groups, ranks};
 use operation::{goes_on_beside, uneven};
-use otf2::{Archive, EventKind, Events, GroupType, paradigm};
+use otf2::{Archive, EventKind, Events};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
     sync::{Arc, OnceLock},
 };
-
-/// A communicator of the archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Group {
-    World,
-    /// The calling rank alone.
-    Alone,
-    /// Its number as a script counts, and its ranks in the world's.
-    Some(Comm, Arc<[CommRank]>),
-}
 
 /// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
 type Uneven = BTreeMap<u32, Vec<BTreeMap<CommRank, (u64, u64)>>>;
@@ -80,66 +70,6 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     }))))
 }
 
-/// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
-fn functions(archive: &Archive) -> BTreeSet<u32> {
-    let d = &archive.definitions;
-    let is = |r: &otf2::Region| {
-        r.paradigm == paradigm::MPI || (r.paradigm == paradigm::USER && d.text(r.name).starts_with("MPI_"))
-    };
-    d.regions.iter().filter(|(_, r)| is(r)).map(|(&number, _)| number).collect()
-}
-
-/// Locations by rank: as MPI's group says, else the first location of each process.
-fn ranks(archive: &Archive) -> Vec<u64> {
-    let d = &archive.definitions;
-    if !d.ranks().is_empty() {
-        return d.ranks().to_vec();
-    }
-    let mut first = BTreeMap::new();
-    for (&number, location) in d.locations.iter().rev() {
-        first.insert(location.group, number);
-    }
-    first.retain(|group, _| d.location_groups.get(group).is_some_and(|g| g.kind == 1));
-    first.into_values().collect()
-}
-
-fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
-    let d = &archive.definitions;
-    let mut all = BTreeMap::new();
-    let mut made = 0;
-    for (&number, comm) in &d.comms {
-        let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
-        let members: Option<Vec<CommRank>> = match group.kind {
-            GroupType::Alone => {
-                all.insert(number, Group::Alone);
-                continue;
-            }
-            GroupType::Ranks => {
-                group.members.iter().map(|&m| u32::try_from(m).ok().map(CommRank::new)).collect()
-            }
-            GroupType::Locations => {
-                let place = |m: &u64| ranks.iter().position(|r| r == m).map(CommRank::from_index);
-                group.members.iter().map(place).collect()
-            }
-            GroupType::Other(_) => None,
-        };
-        let Some(members) = members.filter(|m| m.iter().all(|r| r.index() < ranks.len())) else {
-            continue;
-        };
-        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, r)| n == r.index());
-        all.insert(
-            number,
-            if world {
-                Group::World
-            } else {
-                made += 1;
-                Group::Some(made, members.into())
-            },
-        );
-    }
-    all
-}
-
 struct Otf2(Arc<Trace>);
 
 impl Script for Otf2 {
@@ -149,6 +79,14 @@ impl Script for Otf2 {
 
     fn open(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(Reader::new(Arc::clone(&self.0), rank))
+    }
+
+    fn open_marked(&self, rank: RankId) -> Box<dyn Calls> {
+        Box::new(Reader { marks: Some(Marks::default()), ..Reader::new(Arc::clone(&self.0), rank) })
+    }
+
+    fn marks(&self) -> bool {
+        self.0.archive.definitions.regions.keys().any(|&region| !self.0.is_mpi(region))
     }
 
     fn describe(&self, rank: RankId, position: u32) -> String {
@@ -261,6 +199,8 @@ struct Reader {
     made: Request,
     /// Collectives with different bytes by rank so far, by communicator.
     uneven: BTreeMap<u32, usize>,
+    /// Regions of the user's functions, if they are asked for.
+    marks: Option<Marks>,
 }
 
 impl Reader {
@@ -287,6 +227,7 @@ impl Reader {
             free: Vec::new(),
             made: 0,
             uneven: BTreeMap::new(),
+            marks: None,
         }
     }
 
@@ -297,8 +238,26 @@ impl Reader {
     /// Computation up to now, if no MPI function is entered.
     fn compute(&mut self, now: u64) {
         let since = self.resumed.replace(now).unwrap_or(now);
+        self.mark();
         if self.depth == 0 && now > since {
             self.push(Call::Compute(now - since));
+        }
+    }
+
+    /// Hands marks over that wait; false if there are none.
+    fn mark(&mut self) -> bool {
+        let before = self.ready.len();
+        let marks = self.marks.iter_mut().flat_map(Marks::take);
+        self.ready.extend(marks.map(|mark| (Call::Mark(mark), self.position)));
+        self.ready.len() > before
+    }
+
+    /// The user enters or leaves a region.
+    fn region(&mut self, time: u64, region: u32, kind: mpi::MarkKind) {
+        let since = *self.resumed.get_or_insert(time);
+        if let Some(marks) = &mut self.marks {
+            let into = if self.depth == 0 { time.saturating_sub(since) } else { 0 };
+            marks.met((region, self.trace.region(region)), kind, into);
         }
     }
 
@@ -374,9 +333,11 @@ impl Reader {
                 self.trace.dropped.met(record);
                 self.resumed.get_or_insert(time);
             }
-            EventKind::Enter { .. } | EventKind::Leave { .. } | EventKind::CollectiveBegin => {
-                self.resumed.get_or_insert(time);
+            EventKind::Enter { region } => self.region(time, region, mpi::MarkKind::Enter),
+            EventKind::Leave { region } if !self.trace.is_mpi(region) => {
+                self.region(time, region, mpi::MarkKind::Leave);
             }
+            EventKind::Leave { .. } | EventKind::CollectiveBegin => _ = self.resumed.get_or_insert(time),
             _ => {
                 self.compute(time);
                 self.transfer(kind)?;
@@ -561,7 +522,12 @@ impl Calls for Reader {
                 let location = self.trace.ranks[self.rank];
                 self.events = Some(self.trace.archive.events(location).map_err(|e| damage(&e))?);
             }
-            let Some(event) = self.events.as_mut().and_then(Iterator::next) else { return Ok(None) };
+            let Some(event) = self.events.as_mut().and_then(Iterator::next) else {
+                if self.mark() {
+                    continue;
+                }
+                return Ok(None);
+            };
             let event = event.map_err(|e| damage(&e))?;
             self.position = self.position.saturating_add(1);
             let time = self.trace.archive.definitions.clock.picoseconds(event.time);
@@ -575,6 +541,8 @@ impl Calls for Reader {
 
 mod ahead;
 mod dropped;
+mod marks;
+mod members;
 mod operation;
 #[cfg(test)]
 mod tests;

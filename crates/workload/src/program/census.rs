@@ -287,6 +287,7 @@ fn name(call: &Call) -> &'static str {
         Call::CommSplit { .. } => "split",
         Call::CommCreate { .. } => "create",
         Call::CommFree(_) => "free_comm",
+        Call::Mark(_) => "mark",
     }
 }
 

@@ -139,13 +139,61 @@ pub struct Batch {
     /// Edges to operations of this batch, from this or earlier ones; in graphs, also from later ones of the batch. Their
     /// order is the order in which `before` frees them.
     pub edges: Vec<Edge>,
+    /// What is said of the operations, for people who look at a time line; `None` if nobody asks.
+    pub notes: Option<Notes>,
+}
+
+/// Which call of MPI each operation of a batch belongs to, and what is marked between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// MPI's name of the call, by operation; those behind the last belong to `current`.
+    names: Vec<&'static str>,
+    /// The call in hand.
+    current: &'static str,
+    /// Marks in their order, each with its place.
+    pub marks: Vec<(mpi::Mark, Place)>,
+}
+
+/// A place between the operations of a rank: it is reached when all these have finished or started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Numbers of operations that must have finished.
+    pub finished: Vec<u64>,
+    /// Number of an operation that must have started.
+    pub started: Option<u64>,
+    /// Number of the next operation.
+    pub next: u64,
+}
+
+impl Notes {
+    /// A call begins, behind so many operations of the batch.
+    pub(crate) fn begin(&mut self, name: &'static str, behind: usize) {
+        self.names.resize(behind, self.current);
+        self.current = name;
+    }
+
+    /// The call that operation `n` of the batch belongs to; nothing if the source knows no calls, or it is computation.
+    #[must_use]
+    pub fn call(&self, n: usize) -> &'static str {
+        self.names.get(n).copied().unwrap_or(self.current)
+    }
 }
 
 impl Batch {
+    /// An empty batch whose cursor is asked for [`Notes`].
+    #[must_use]
+    pub fn noting() -> Self {
+        Self { notes: Some(Notes::default()), ..Self::default() }
+    }
+
     /// Empties it; memory is kept.
     pub fn clear(&mut self) {
         self.ops.clear();
         self.edges.clear();
+        if let Some(notes) = &mut self.notes {
+            notes.names.clear();
+            notes.marks.clear();
+        }
     }
 }
 
@@ -196,6 +244,11 @@ pub trait Program: Send + Sync {
     /// Network interfaces per rank: one more than the largest [`Op::nic`].
     fn nics(&self) -> u8 {
         1
+    }
+
+    /// The same for a batch that asks for [`Notes`]: with what is marked between the operations, if the source marks anything.
+    fn open_noted(&self, rank: RankId) -> Box<dyn Cursor> {
+        self.open(rank)
     }
 
     /// For people: what [`Op::origin`] of a rank stands for, such as `MPI_Recv, trace.txt:17`.

@@ -143,6 +143,32 @@ impl CollectiveKind {
         }
     }
 
+    /// MPI's name of its non-blocking form.
+    #[must_use]
+    pub const fn immediate_name(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Ibarrier",
+            Self::Bcast => "MPI_Ibcast",
+            Self::Gather => "MPI_Igather",
+            Self::Gatherv => "MPI_Igatherv",
+            Self::Scatter => "MPI_Iscatter",
+            Self::Scatterv => "MPI_Iscatterv",
+            Self::Allgather => "MPI_Iallgather",
+            Self::Allgatherv => "MPI_Iallgatherv",
+            Self::Alltoall => "MPI_Ialltoall",
+            Self::Alltoallv => "MPI_Ialltoallv",
+            Self::Alltoallw => "MPI_Ialltoallw",
+            Self::Reduce => "MPI_Ireduce",
+            Self::Allreduce => "MPI_Iallreduce",
+            Self::ReduceScatter => "MPI_Ireduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Ireduce_scatter_block",
+            Self::Scan => "MPI_Iscan",
+            Self::Exscan => "MPI_Iexscan",
+            Self::NeighborAllgather => "MPI_Ineighbor_allgather",
+            Self::NeighborAlltoall => "MPI_Ineighbor_alltoall",
+        }
+    }
+
     /// The key that a user writes, such as `reduce_scatter_block`: MPI's name without its prefix, in small letters.
     #[must_use]
     pub fn key(self) -> String {
@@ -171,6 +197,49 @@ pub struct Collective {
     pub request: Option<Request>,
     /// Name of an algorithm, to override the job's choice (a live program's or generator's own); else the tables decide.
     pub algorithm: Option<&'static str>,
+}
+
+/// A marker: what the program's author wants to see on a time line. It takes no time and becomes no operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What it says.
+    pub name: Arc<str>,
+    /// A number behind its name, such as that of an iteration.
+    pub number: Option<i64>,
+    /// Whether it is an instant, or an end of something that lasts.
+    pub kind: MarkKind,
+    /// How far into the computation that follows it stands, in picoseconds of that.
+    pub into: Ps,
+}
+
+/// What a [`Mark`] marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// A single instant of the rank.
+    Instant,
+    /// A region of the program begins: a function, a phase.
+    Enter,
+    /// The region that began last ends.
+    Leave,
+}
+
+impl MarkKind {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instant => "mark",
+            Self::Enter => "enter",
+            Self::Leave => "leave",
+        }
+    }
+}
+
+impl std::fmt::Display for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        self.number.map_or(Ok(()), |number| write!(f, " {number}"))
+    }
 }
 
 /// A call of an MPI program, or computation between two calls.
@@ -246,6 +315,44 @@ pub enum Call {
     },
     /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
+    /// No call, but a place between calls; only where [`Script::open_marked`] reads.
+    Mark(Mark),
+}
+
+impl Call {
+    /// MPI's name of it, as far as this form tells calls apart; nothing of computations and marks, which are no calls.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Compute(_) | Self::Mark(_) => "",
+            Self::Send(_, Mode::Standard) => "MPI_Send",
+            Self::Send(_, Mode::Synchronous) => "MPI_Ssend",
+            Self::Send(_, Mode::Buffered) => "MPI_Bsend",
+            Self::Isend(_, Mode::Standard, _) => "MPI_Isend",
+            Self::Isend(_, Mode::Synchronous, _) => "MPI_Issend",
+            Self::Isend(_, Mode::Buffered, _) => "MPI_Ibsend",
+            Self::Recv(_) => "MPI_Recv",
+            Self::Irecv(..) => "MPI_Irecv",
+            Self::SendRecv(..) => "MPI_Sendrecv",
+            Self::SendInit(_, Mode::Standard, _) => "MPI_Send_init",
+            Self::SendInit(_, Mode::Synchronous, _) => "MPI_Ssend_init",
+            Self::SendInit(_, Mode::Buffered, _) => "MPI_Bsend_init",
+            Self::RecvInit(..) => "MPI_Recv_init",
+            Self::Start(_) => "MPI_Start",
+            Self::RequestFree(_) => "MPI_Request_free",
+            Self::Wait(_) => "MPI_Wait",
+            Self::Waitall(_) => "MPI_Waitall",
+            Self::Waitany { .. } => "MPI_Waitany",
+            Self::Test { .. } => "MPI_Test",
+            Self::Probe(_) => "MPI_Probe",
+            Self::Collective(Collective { kind, request: None, .. }) => kind.name(),
+            Self::Collective(Collective { kind, request: Some(_), .. }) => kind.immediate_name(),
+            Self::CommDup { .. } => "MPI_Comm_dup",
+            Self::CommSplit { .. } => "MPI_Comm_split",
+            Self::CommCreate { .. } => "MPI_Comm_create",
+            Self::CommFree(_) => "MPI_Comm_free",
+        }
+    }
 }
 
 /// Something in a source that has become no call.
@@ -275,6 +382,16 @@ pub trait Script: Send + Sync {
 
     /// A reader at the rank's first call.
     fn open(&self, rank: RankId) -> Box<dyn Calls>;
+
+    /// The same with the program's [`Mark`]s among its calls, as far as the source has any. They change nothing, so who simulates does not ask for them.
+    fn open_marked(&self, rank: RankId) -> Box<dyn Calls> {
+        self.open(rank)
+    }
+
+    /// True if [`Script::open_marked`] has marks, of some rank.
+    fn marks(&self) -> bool {
+        false
+    }
 
     /// For people: where a rank's call stands, such as `trace.txt:17`.
     fn describe(&self, rank: RankId, position: u32) -> String;

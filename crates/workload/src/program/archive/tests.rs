@@ -1,5 +1,5 @@
 use super::*;
-use otf2::{Definitions, Location, LocationGroup, Region, Writer};
+use otf2::{Definitions, GroupType, Location, LocationGroup, Region, Writer, paradigm};
 
 const NS: u64 = 1000;
 
@@ -331,4 +331,44 @@ fn what_becomes_no_call_is_reported_once_it_is_met() {
         }
         std::fs::remove_dir_all(directory).unwrap();
     }
+}
+
+/// Regions stand at their place within a computation, which stays one; who simulates does not see them.
+#[test]
+fn regions_of_the_user_are_marks_within_computations() {
+    use EventKind::{CollectiveBegin, CollectiveEnd, Enter, Leave};
+    let barrier = |at| {
+        let end = CollectiveEnd { operation: 0, comm: 5, root: u32::MAX, sent: 0, received: 0 };
+        [(at, Enter { region: 2 }), (at, CollectiveBegin), (at + 5, end), (at + 5, Leave { region: 2 })]
+    };
+    let mut events = vec![(100, Enter { region: 0 }), (130, Enter { region: 1 }), (170, Leave { region: 1 })];
+    events.extend(barrier(200));
+    events.extend([(205, Enter { region: 1 })]);
+    events.extend(barrier(300));
+    events.extend([(400, Leave { region: 1 }), (500, Leave { region: 0 })]);
+    let (directory, script) = written(&["main", "solve", "MPI_Barrier"], &[events.clone(), events]);
+    let plain = calls(script.as_ref(), 0);
+    let mut reader = script.open_marked(RankId::new(0));
+    let all: Vec<Call> = std::iter::from_fn(|| reader.next().unwrap().map(|c| c.0)).collect();
+    let marks = |call: &Call| match call {
+        Call::Mark(mark) => format!("{} {} {}", mark.kind.name(), mark.name, mark.into / NS),
+        Call::Compute(time) => format!("compute {}", time / NS),
+        _ => "call".to_owned(),
+    };
+    let expected = [
+        "enter main 0",
+        "enter solve 30",
+        "leave solve 70",
+        "compute 100",
+        "call",
+        "enter solve 0",
+        "compute 95",
+        "call",
+        "leave solve 95",
+        "leave main 195",
+    ];
+    assert_eq!(all.iter().map(marks).collect::<Vec<_>>(), expected);
+    let without: Vec<Call> = all.into_iter().filter(|c| !matches!(c, Call::Mark(_))).collect();
+    assert_eq!(plain, without);
+    std::fs::remove_dir_all(directory).unwrap();
 }

@@ -86,13 +86,14 @@ mod tests {
         let mut joins = Joins::default();
         let edge = |before, after| Edge { before, after, on_start: false };
         // 0 and 1 are waited for by 2, which 3 and 4 wait for; 4 is a join too.
-        let mut batch = Batch { ops: vec![recv(0, 1, 0), recv(0, 1, 1), join], edges: vec![edge(0, 2)] };
+        let mut batch =
+            Batch { ops: vec![recv(0, 1, 0), recv(0, 1, 1), join], edges: vec![edge(0, 2)], notes: None };
         joins.leave_out(&mut batch);
         assert_eq!((batch.ops.len(), &batch.edges[..]), (2, &[][..]));
-        let mut batch = Batch { ops: vec![after, join], edges: vec![edge(2, 4)] };
+        let mut batch = Batch { ops: vec![after, join], edges: vec![edge(2, 4)], notes: None };
         joins.leave_out(&mut batch);
         assert_eq!((batch.ops.len(), &batch.edges[..]), (1, &[edge(1, 2), edge(0, 2)][..]));
-        let mut batch = Batch { ops: vec![after], edges: Vec::new() };
+        let mut batch = Batch { ops: vec![after], edges: Vec::new(), notes: None };
         joins.leave_out(&mut batch);
         assert_eq!(batch.edges, [edge(2, 3), edge(1, 3), edge(0, 3)]);
     }

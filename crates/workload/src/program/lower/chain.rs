@@ -1,7 +1,7 @@
 //! A chain of operations: each may begin when the one before has started or finished.
 
 use crate::program::{
-    After, Batch, Edge, Kind, Op,
+    After, Batch, Edge, Kind, Op, Place,
     collective::{How, Piece, Sink, Task},
     mpi::{CommRank, Mode},
 };
@@ -37,6 +37,13 @@ impl Chain {
         (self.last, self.how) = (number, then);
         *next = number + 1;
         number
+    }
+
+    /// What must have happened when the chain has come so far; `next` is the number of the next operation.
+    pub(super) fn place(&self, next: u64) -> Place {
+        let mut finished = self.more.clone();
+        finished.extend((self.how == After::Finish).then_some(self.last));
+        Place { finished, started: (self.how == After::Start).then_some(self.last), next }
     }
 
     /// The next operation also waits for this one's end.

@@ -126,6 +126,14 @@ impl Cursor for Lowering {
             // Calls are looked at where they are: moving them would cost as much as all the rest.
             match calls.look(held) {
                 Ok(Some((call, position))) => {
+                    if let Some(notes) = &mut batch.notes {
+                        match call {
+                            Call::Mark(mark) => {
+                                notes.marks.push((mark.clone(), maker.chain.place(maker.next)))
+                            }
+                            _ => notes.begin(call.name(), batch.ops.len()),
+                        }
+                    }
                     if let Err(message) = maker.call(call, position, batch) {
                         return Err(maker.damage(position, &message));
                     }
@@ -142,7 +150,7 @@ impl Cursor for Lowering {
 }
 
 impl Lowering {
-    pub(super) fn new(shared: &Arc<Shared>, rank: RankId) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, rank: RankId, calls: Box<dyn Calls>) -> Self {
         let mut comms = Handles::new();
         let size = shared.script.ranks();
         comms.insert(
@@ -160,12 +168,12 @@ impl Lowering {
             running: None,
             watched: None,
         };
-        Self { calls: shared.script.open(rank), held: None, maker }
+        Self { calls, held: None, maker }
     }
 
     /// Reads a rank's collectives on a communicator once more.
     pub(super) fn watching(shared: &Arc<Shared>, rank: RankId, comm: u32) -> Self {
-        let mut again = Self::new(shared, rank);
+        let mut again = Self::new(shared, rank, shared.script.open(rank));
         again.maker.watched = Some(Watched { comm, calls: VecDeque::new() });
         again
     }
@@ -262,6 +270,7 @@ impl Maker {
                 self.shared.agreement.called(freed.id, self.rank, freed.called);
                 Ok(())
             }
+            Call::Mark(_) => Ok(()),
             _ => unreachable!("the frequent calls are handled before"),
         }
     }

@@ -73,7 +73,11 @@ impl Program for Lowered {
     }
 
     fn open(&self, rank: RankId) -> Box<dyn Cursor> {
-        Box::new(cursor::Lowering::new(&self.shared, rank))
+        Box::new(cursor::Lowering::new(&self.shared, rank, self.shared.script.open(rank)))
+    }
+
+    fn open_noted(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(cursor::Lowering::new(&self.shared, rank, self.shared.script.open_marked(rank)))
     }
 
     fn describe(&self, rank: RankId, origin: u32) -> String {

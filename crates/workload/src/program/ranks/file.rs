@@ -17,6 +17,8 @@ pub(super) struct File {
     /// Calls that a recorder met and could not write, by their names, and how often.
     pub(super) missing: Vec<(String, u64)>,
     pub(super) makes_communicators: bool,
+    /// Something is marked.
+    pub(super) marks: bool,
     pub(super) chained: bool,
 }
 

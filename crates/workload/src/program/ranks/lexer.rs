@@ -10,6 +10,8 @@ pub(super) enum Kind {
     Number,
     /// A sign, or `<<` and `>>`.
     Sign,
+    /// Anything in quotes, which are part of it; no quote and no escape stands within.
+    Quoted,
     End,
 }
 
@@ -42,6 +44,9 @@ impl<'a> Tokens<'a> {
                     (Kind::Word, while_true(|c| c.is_alphanumeric() || c == '_'))
                 }
                 _ if rest.starts_with("<<") || rest.starts_with(">>") => (Kind::Sign, 2),
+                '"' if rest[1..].contains('"') => {
+                    (Kind::Quoted, rest[1..].find('"').map_or(1, |end| end + 2))
+                }
                 c => (Kind::Sign, c.len_utf8()),
             };
             tokens.push((kind, start..start + length));
@@ -88,6 +93,17 @@ impl<'a> Tokens<'a> {
             (Kind::Word, word) => {
                 self.at += 1;
                 Ok(word)
+            }
+            _ => Err(self.wanted(what)),
+        }
+    }
+
+    /// What stands within the quotes of the next token, which must have some.
+    pub(super) fn quoted(&mut self, what: &str) -> Step<&'a str> {
+        match self.peek() {
+            (Kind::Quoted, text) => {
+                self.at += 1;
+                Ok(&text[1..text.len() - 1])
             }
             _ => Err(self.wanted(what)),
         }

@@ -57,7 +57,15 @@ impl Script for Ranks {
     }
 
     fn open(&self, rank: RankId) -> Box<dyn Calls> {
-        Box::new(run::Run::new(Arc::clone(&self.0), rank))
+        Box::new(run::Run::new(Arc::clone(&self.0), rank, false))
+    }
+
+    fn open_marked(&self, rank: RankId) -> Box<dyn Calls> {
+        Box::new(run::Run::new(Arc::clone(&self.0), rank, true))
+    }
+
+    fn marks(&self) -> bool {
+        self.0.marks
     }
 
     fn describe(&self, _: RankId, position: u32) -> String {

@@ -64,7 +64,7 @@ fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
         if left == 0 || mistakes.is_full() {
             break;
         }
-        let mut run = Run::new(Arc::clone(file), rank);
+        let mut run = Run::new(Arc::clone(file), rank, true);
         while left > 0 {
             left -= 1;
             match run.step() {
@@ -311,6 +311,7 @@ impl Parser {
             comms: names(self.phrases.comms),
             missing: self.missing,
             makes_communicators: self.phrases.makes_communicators,
+            marks: self.phrases.marks,
             chained: !self.phrases.loose,
         }
     }

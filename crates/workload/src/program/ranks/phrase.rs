@@ -8,7 +8,7 @@ use super::{
 };
 use crate::program::{
     input::Mistake,
-    mpi::{Comm, Mode, Request, WORLD},
+    mpi::{Comm, MarkKind, Mode, Request, WORLD},
 };
 use base::{
     registry::nearest,
@@ -26,12 +26,15 @@ const STATEMENTS: &[&str] = &[
     "compute",
     "create",
     "dup",
+    "enter",
     "free",
     "free_comm",
     "ibsend",
     "irecv",
     "isend",
     "issend",
+    "leave",
+    "mark",
     "probe",
     "rank",
     "ranks",
@@ -62,6 +65,8 @@ pub(super) struct Phrases {
     pub(super) requests: BTreeMap<String, Request>,
     pub(super) comms: BTreeMap<String, Comm>,
     pub(super) makes_communicators: bool,
+    /// Something is marked.
+    pub(super) marks: bool,
     /// True if something was read that a rank may do beside others, or that anybody's message can end.
     pub(super) loose: bool,
 }
@@ -106,6 +111,14 @@ impl Phrases {
                 Call::Waitany(all, done)
             }
             "test" => Call::Test(self.list_of_requests(tokens)?),
+            "leave" => Call::Mark(MarkKind::Leave, Arc::default(), None),
+            "mark" | "enter" => {
+                self.marks = true;
+                let kind = if word == "mark" { MarkKind::Instant } else { MarkKind::Enter };
+                let name = tokens.quoted("a name in quotes")?.into();
+                let ends = matches!(tokens.peek(), (Kind::End, _) | (_, "}"));
+                Call::Mark(kind, name, if ends { None } else { Some(self.expression(tokens)?) })
+            }
             "probe" => {
                 self.loose = true;
                 Call::Probe(self.end_of(tokens, "from")?)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::program::{
     Damage,
-    mpi::{self, Calls, Comm, CommRank, Envelope, Request, WORLD},
+    mpi::{self, Calls, Comm, CommRank, Envelope, Mark, MarkKind, Request, WORLD},
 };
 use base::index::RankId;
 use std::{collections::BTreeMap, sync::Arc};
@@ -21,6 +21,10 @@ pub(super) struct Run {
     rank: RankId,
     /// Blocks of the rank.
     blocks: Vec<u32>,
+    /// Marks are handed over.
+    marks: bool,
+    /// Regions that are entered and not left, if marks are handed over.
+    entered: u32,
     /// Where it is: the block, then the statement in the block and in each loop that is open.
     block: usize,
     places: Vec<usize>,
@@ -47,7 +51,7 @@ enum Next<'a> {
 }
 
 impl Run {
-    pub(super) fn new(file: Arc<File>, rank: RankId) -> Self {
+    pub(super) fn new(file: Arc<File>, rank: RankId, marks: bool) -> Self {
         let mut comms = vec![false; file.comms.len()];
         comms[WORLD as usize] = true;
         let anonymous = file.requests.len() as u32;
@@ -56,6 +60,8 @@ impl Run {
             file,
             rank,
             blocks,
+            marks,
+            entered: 0,
             block: 0,
             places: vec![0],
             loops: Vec::new(),
@@ -97,6 +103,7 @@ impl Run {
                 (body, line) = (inner, *at);
             }
             match body.get(*last) {
+                Some(Statement::Call(_, Call::Mark(..))) if !self.marks => self.next_place(),
                 Some(Statement::Call(line, call)) => {
                     self.next_place();
                     return Ok(Next::Call(*line, call));
@@ -214,6 +221,15 @@ impl Run {
             }
             Call::Probe(end) => mpi::Call::Probe(self.envelope(end)?),
             Call::Collective(collective) => mpi::Call::Collective(self.collective(collective)?),
+            Call::Mark(kind, name, number) => {
+                let number = number.as_ref().map(|n| n.value(&self.scope())).transpose()?;
+                self.entered = match kind {
+                    MarkKind::Instant => self.entered,
+                    MarkKind::Enter => self.entered.saturating_add(1),
+                    MarkKind::Leave => self.entered.checked_sub(1).ok_or("no region is entered here")?,
+                };
+                mpi::Call::Mark(Mark { name: Arc::clone(name), number, kind: *kind, into: 0 })
+            }
             Call::Dup(..) | Call::Split { .. } | Call::Create { .. } | Call::FreeComm(_) => {
                 self.communicator(call)?
             }

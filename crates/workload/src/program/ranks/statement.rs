@@ -3,7 +3,7 @@
 use super::expression::{Expression, Scope};
 use crate::program::{
     ANY_TAG,
-    mpi::{ANY_PEER, CollectiveKind, Comm, CommRank, Mode, PROC_NULL, Request},
+    mpi::{ANY_PEER, CollectiveKind, Comm, CommRank, MarkKind, Mode, PROC_NULL, Request},
 };
 use base::{
     time::Ps,
@@ -85,6 +85,8 @@ pub(super) enum Call {
         new: Comm,
     },
     FreeComm(Comm),
+    /// No call: a name for a time line, and a number behind it; the end of a region has none.
+    Mark(MarkKind, Arc<str>, Option<Expression>),
 }
 
 #[derive(Debug)]

@@ -3,11 +3,15 @@
 use super::words::{COLLECTIVES, two_lists};
 use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
-    mpi::{ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
+    mpi::{
+        ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mark, MarkKind, Mode, PROC_NULL, Request,
+        Script, WORLD,
+    },
 };
 use base::{
     index::RankId,
     units::{MAX_BYTES, print_bytes, print_time},
+    visible,
 };
 use std::{
     fmt::Write as _,
@@ -38,8 +42,16 @@ pub fn write(script: &dyn Script, out: &mut dyn Write) -> Result<(), WriteError>
     let _ = writeln!(text, "ranks {}", script.ranks());
     for rank in RankId::first(script.ranks()) {
         let _ = writeln!(text, "\nrank {rank} {{");
-        let mut calls = script.open(rank);
+        let mut calls = script.open_marked(rank);
+        let mut entered = 0u64;
         while let Some((made, _)) = calls.next().map_err(WriteError::Damage)? {
+            match &made {
+                Call::Mark(Mark { kind: MarkKind::Enter, .. }) => entered += 1,
+                // A trace may begin within a region.
+                Call::Mark(Mark { kind: MarkKind::Leave, .. }) if entered == 0 => continue,
+                Call::Mark(Mark { kind: MarkKind::Leave, .. }) => entered -= 1,
+                _ => {}
+            }
             text.push_str("  ");
             call(&mut text, &made);
             text.push('\n');
@@ -99,8 +111,16 @@ pub fn call(text: &mut String, call: &Call) {
             format!("create {} group {} as c{new}", communicator(*comm), group(g))
         }
         Call::CommFree(comm) => format!("free_comm {}", communicator(*comm)),
+        Call::Mark(Mark { kind: MarkKind::Leave, .. }) => "leave".to_owned(),
+        Call::Mark(mark) => marked(mark),
     };
     text.push_str(&written);
+}
+
+/// A mark, with its number in its name; the format has no quotes within names.
+fn marked(mark: &Mark) -> String {
+    let what = if mark.kind == MarkKind::Enter { "enter" } else { "mark" };
+    format!("{what} \"{}\"", visible::name(&mark.to_string()).replace('"', "'"))
 }
 
 fn end(envelope: &Envelope, preposition: &str) -> String {

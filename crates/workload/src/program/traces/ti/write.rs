@@ -293,7 +293,7 @@ impl Lines<'_, '_> {
                 self.wait(all)?;
             }
             Call::Probe(_) => self.writer.losses.probes += 1,
-            Call::CommFree(_) => {}
+            Call::CommFree(_) | Call::Mark(_) => {}
             Call::Collective(_) | Call::CommDup { .. } | Call::CommSplit { .. } | Call::CommCreate { .. } => {
                 if let Some(collective) = collective_of(call) {
                     self.collective(&collective)?;

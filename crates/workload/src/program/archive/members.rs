@@ -1,0 +1,78 @@
+//! Who is who in an archive: its ranks, its communicators, and the functions of MPI.
+
+use crate::program::mpi::{Comm, CommRank};
+use otf2::{Archive, GroupType, paradigm};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+/// A communicator of the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    World,
+    /// The calling rank alone.
+    Alone,
+    /// Its number as a script counts, and its ranks in the world's.
+    Some(Comm, Arc<[CommRank]>),
+}
+
+/// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
+pub(super) fn functions(archive: &Archive) -> BTreeSet<u32> {
+    let d = &archive.definitions;
+    let is = |r: &otf2::Region| {
+        r.paradigm == paradigm::MPI || (r.paradigm == paradigm::USER && d.text(r.name).starts_with("MPI_"))
+    };
+    d.regions.iter().filter(|(_, r)| is(r)).map(|(&number, _)| number).collect()
+}
+
+/// Locations by rank: as MPI's group says, else the first location of each process.
+pub(super) fn ranks(archive: &Archive) -> Vec<u64> {
+    let d = &archive.definitions;
+    if !d.ranks().is_empty() {
+        return d.ranks().to_vec();
+    }
+    let mut first = BTreeMap::new();
+    for (&number, location) in d.locations.iter().rev() {
+        first.insert(location.group, number);
+    }
+    first.retain(|group, _| d.location_groups.get(group).is_some_and(|g| g.kind == 1));
+    first.into_values().collect()
+}
+
+pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
+    let d = &archive.definitions;
+    let mut all = BTreeMap::new();
+    let mut made = 0;
+    for (&number, comm) in &d.comms {
+        let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
+        let members: Option<Vec<CommRank>> = match group.kind {
+            GroupType::Alone => {
+                all.insert(number, Group::Alone);
+                continue;
+            }
+            GroupType::Ranks => {
+                group.members.iter().map(|&m| u32::try_from(m).ok().map(CommRank::new)).collect()
+            }
+            GroupType::Locations => {
+                let place = |m: &u64| ranks.iter().position(|r| r == m).map(CommRank::from_index);
+                group.members.iter().map(place).collect()
+            }
+            GroupType::Other(_) => None,
+        };
+        let Some(members) = members.filter(|m| m.iter().all(|r| r.index() < ranks.len())) else {
+            continue;
+        };
+        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, r)| n == r.index());
+        all.insert(
+            number,
+            if world {
+                Group::World
+            } else {
+                made += 1;
+                Group::Some(made, members.into())
+            },
+        );
+    }
+    all
+}
