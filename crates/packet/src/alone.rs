@@ -1,7 +1,7 @@
 //! How long a message takes that is alone in the network: what its completion time is compared with.
 //!
 //! The message takes the fastest path there is, whatever the routing would take, and waits for no buffer. Its chunks pass the links of the path one after another, as if each
-//! link had a queue without bound: so the last one arrives after the longest of all ways through chunks and links that go forward in both (last-passage percolation). All
+//! link had a queue without bound: so the last one arrives after the longest of all paths through chunks and links that go forward in both (last-passage percolation). All
 //! chunks but the last are alike, hence two links decide: one that all chunks but the last take their time on, and one at or behind it where the last one catches up with them.
 //!
 //! This is what the model gives to the picosecond, where a chunk takes whole picoseconds on each link and buffers hold what links carry in a round trip; else rounding is off by
@@ -51,15 +51,15 @@ pub fn is_measured(setup: &Setup) -> bool {
 }
 
 /// Classes of the links between routers on a path.
-type Way = Vec<u8>;
+type Classes = Vec<u8>;
 
 /// Paths of messages that are alone, found as they are asked for.
 pub struct Alone {
     net: Arc<Network>,
-    /// Ways that were found, each once.
-    ways: Vec<Way>,
-    numbers: BTreeMap<Way, u32>,
-    /// By source router: the way to each router, [`u32::MAX`] for none.
+    /// Paths that were found, each once.
+    paths: Vec<Classes>,
+    numbers: BTreeMap<Classes, u32>,
+    /// By source router: the path to each router, [`u32::MAX`] for none.
     from: BTreeMap<RouterId, Vec<u32>>,
 }
 
@@ -67,7 +67,7 @@ impl Alone {
     /// Nothing asked for yet.
     #[must_use]
     pub fn new(net: Arc<Network>) -> Self {
-        Self { net, ways: Vec::new(), numbers: BTreeMap::new(), from: BTreeMap::new() }
+        Self { net, paths: Vec::new(), numbers: BTreeMap::new(), from: BTreeMap::new() }
     }
 
     /// What a message of so many bytes takes alone, from its creation to its last byte; `None` if there is no path.
@@ -75,24 +75,25 @@ impl Alone {
         let net = Arc::clone(&self.net);
         let (from, _) = net.fabric.attached(source);
         let (to, port) = net.fabric.attached(destination);
-        let way = self.way(from, to)?;
+        let path = self.path(from, to)?;
         let last = net.fabric.port(net.fabric.port_index(to, port)).class;
-        let links: Way = [net.injection()].into_iter().chain(way.iter().copied()).chain([last]).collect();
+        let links: Classes =
+            [net.injection()].into_iter().chain(path.iter().copied()).chain([last]).collect();
         Some(net.adapter_delay.least() + Message::of(&net, bytes).on(&net, &links))
     }
 
-    /// The fastest way between two routers.
-    fn way(&mut self, from: RouterId, to: RouterId) -> Option<&Way> {
+    /// The fastest path between two routers.
+    fn path(&mut self, from: RouterId, to: RouterId) -> Option<&Classes> {
         if !self.from.contains_key(&from) {
-            let found = self.ways_from(from);
+            let found = self.paths_from(from);
             self.from.insert(from, found);
         }
         let number = *self.from.get(&from)?.get(to.index())?;
-        self.ways.get(number as usize)
+        self.paths.get(number as usize)
     }
 
-    /// Fastest ways of a full chunk to all routers; of equally fast ones that of fewer links.
-    fn ways_from(&mut self, from: RouterId) -> Vec<u32> {
+    /// Fastest paths of a full chunk to all routers; of equally fast ones that of fewer links.
+    fn paths_from(&mut self, from: RouterId) -> Vec<u32> {
         let net = Arc::clone(&self.net);
         let routers = net.fabric.routers() as usize;
         let (mut best, mut found) = (vec![(Ps::MAX, u32::MAX); routers], vec![u32::MAX; routers]);
@@ -103,14 +104,14 @@ impl Alone {
             if found[router.index()] != u32::MAX {
                 continue;
             }
-            let way = match before[router.index()] {
-                None => Way::new(),
+            let path = match before[router.index()] {
+                None => Classes::new(),
                 Some((previous, class)) => {
-                    let way = &self.ways[found[previous.index()] as usize];
-                    way.iter().copied().chain([class]).collect()
+                    let path = &self.paths[found[previous.index()] as usize];
+                    path.iter().copied().chain([class]).collect()
                 }
             };
-            found[router.index()] = self.number(way);
+            found[router.index()] = self.number(path);
             for (port, next) in net.fabric.neighbours(router) {
                 let class = net.fabric.port(net.fabric.port_index(router, port)).class;
                 let timing = &net.timings[usize::from(class)];
@@ -125,13 +126,13 @@ impl Alone {
         found
     }
 
-    fn number(&mut self, way: Way) -> u32 {
-        if let Some(&number) = self.numbers.get(&way) {
+    fn number(&mut self, path: Classes) -> u32 {
+        if let Some(&number) = self.numbers.get(&path) {
             return number;
         }
-        let number = self.ways.len() as u32;
-        self.ways.push(way.clone());
-        self.numbers.insert(way, number);
+        let number = self.paths.len() as u32;
+        self.paths.push(path.clone());
+        self.numbers.insert(path, number);
         number
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart_by_size_and_job() {
+    fn messages_are_counted_by_size_and_job() {
         let mut one = SlowDowns::new([vec![10, 100], Vec::new()]);
         let mut two = one.clone();
         one.record(0, 0, 30, 10);

@@ -270,9 +270,9 @@ fn check_taken(
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }
             (false, true) if !own => {
-                let told = format!("`{}` tells its messages", sizes(table).unwrap_or_default());
+                let sizes_say = format!("`{}` tells its messages", sizes(table).unwrap_or_default());
                 let why = match workload.takes {
-                    _ if key == "message" && replaced => &told,
+                    _ if key == "message" && replaced => &sizes_say,
                     Takes::List if key == "arrival" => {
                         "its messages have times of their own, if it has no load"
                     }

@@ -161,8 +161,8 @@ impl Sizes {
 
     /// What the job's keys ask for, if it is anything but `message`.
     fn read(values: &Values) -> Built<Option<Self>> {
-        let ways = [SIZES.name, SIZE_DISTRIBUTION.name, SIZE_FILE.name];
-        let mut given = ways.into_iter().filter(|&key| values.0.contains_key(key));
+        let keys = [SIZES.name, SIZE_DISTRIBUTION.name, SIZE_FILE.name];
+        let mut given = keys.into_iter().filter(|&key| values.0.contains_key(key));
         let first = given.next();
         if let (Some(first), Some(second)) = (first, given.next()) {
             return Err(vec![Problem::new(second, format!("`{first}` tells sizes already"))]);

@@ -6,11 +6,11 @@ use base::registry::About;
 pub(super) const ENTRY: SizeEntry = SizeEntry {
     about: About {
         name: "hadoop",
-        summary: "flows of a Hadoop cluster: most are of a packet, most bytes in flows of megabytes",
-        doc: "Flows of a cluster that runs Hadoop at Facebook. They have a mean of 120421 B. Points, as bytes and percent of the messages \
-              that have so many at most: 0 0, 100 1, 200 2, 300 5, 350 15, 400 20, 500 30, 600 40, 700 50, 1000 60, 2000 67, 7000 70, \
-              30000 72, 50000 82, 80000 87, 120000 90, 300000 95, 1000000 97.5, 2000000 99, 10000000 100. Sizes below the first point \
-              are from a byte on.",
+        summary: "flows of a Hadoop cluster: most fit a packet, most bytes in flows of megabytes",
+        doc: "Flows of a cluster that runs Hadoop at Facebook. They have a mean of 120421 B. Points, as bytes and percent of the \
+              messages that have so many at most: 0 0, 100 1, 200 2, 300 5, 350 15, 400 20, 500 30, 600 40, 700 50, 1000 60, 2000 67, \
+              7000 70, 30000 72, 50000 82, 80000 87, 120000 90, 300000 95, 1000000 97.5, 2000000 99, 10000000 100. No message is \
+              smaller than a byte.",
         source: "Roy et al.: Inside the Social Network's (Datacenter) Network, SIGCOMM 2015; points as published with Li et al.: HPCC, SIGCOMM 2019",
         params: &[],
     },

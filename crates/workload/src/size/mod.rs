@@ -37,7 +37,7 @@ impl Registered for SizeEntry {
 }
 
 impl SizeEntry {
-    /// Its curve.
+    /// Its curve through all points.
     #[must_use]
     pub fn curve(&self) -> SizeCurve {
         SizeCurve::new(self.points.to_vec())
@@ -175,7 +175,7 @@ mod tests {
 
     /// What documents say of a distribution is what it is.
     #[test]
-    fn documents_tell_the_mean_and_all_points() {
+    fn documents_have_the_mean_and_all_points() {
         for SizeEntry { about, points } in SIZE_DISTRIBUTIONS {
             let (above, below) = SizeCurve::new(points.to_vec()).mean().unwrap();
             let mean = format!("mean of {} B", (above as f64 / below as f64).round());

@@ -7,9 +7,10 @@ pub(super) const ENTRY: SizeEntry = SizeEntry {
     about: About {
         name: "web-search",
         summary: "flows of a cluster that answers web searches: most bytes in flows of megabytes",
-        doc: "Flows of a production cluster of web search: queries, short updates, and background transfers of up to 30 MB. They have a \
-              mean of 1711250 B. Points, as bytes and percent of the messages that have so many at most: 0 0, 10000 15, 20000 20, \
-              30000 30, 50000 40, 80000 53, 200000 60, 1000000 70, 2000000 80, 5000000 90, 10000000 97, 30000000 100. No message is smaller than a byte.",
+        doc: "Flows of a production cluster of web search: queries, short updates, and background transfers of up to 30 MB. They have \
+              a mean of 1711250 B. Points, as bytes and percent of the messages that have so many at most: 0 0, 10000 15, 20000 20, \
+              30000 30, 50000 40, 80000 53, 200000 60, 1000000 70, 2000000 80, 5000000 90, 10000000 97, 30000000 100. No message is \
+              smaller than a byte.",
         source: "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, figure 4; points as published with Li et al.: HPCC, SIGCOMM 2019",
         params: &[],
     },
