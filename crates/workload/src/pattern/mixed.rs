@@ -49,7 +49,7 @@ pub const SIZE_FILE: Param = Param {
     name: "size_file",
     kind: Kind::File,
     default: Some(""),
-    doc: "Patterns: as `size_distribution`, from a file whose lines are `bytes share`: the share of messages that have so many bytes at most, in percent if the last is 100, as a \
+    doc: "Patterns: as `size_distribution`, from a file. A line is `bytes share`: the share of messages that have so many bytes at most, in percent if the last is 100, as a \
           fraction if it is 1; straight between points. What follows a # is a comment.",
 };
 /// Share of messages that follow no pattern.
