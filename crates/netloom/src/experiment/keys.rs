@@ -390,10 +390,10 @@ pub const OUTPUT: About = About {
             name: "slow_down",
             kind: Kind::Bool,
             default: OPTIONAL,
-            doc: "Slow-downs of messages of patterns: completion time over that of the message alone on the idle network, by job and size (tenths of its distribution, or powers of \
-                  two), in the summary and the table `slow_down`; if left out, where a job has `size_distribution` or `size_file`. Alone means: on `flow`, by the model's own rules on the way that \
-                  the message takes; on `packet`, on the fastest path of the network, whatever the routing takes, without waiting for buffers. Routers that advance in cycles, `resilience`, \
-                  model `hybrid` and models without a network in time have none.",
+            doc: "Slow-downs of messages of patterns: completion time over that of the message alone on the idle network. By job and size (tenths of its distribution, \
+                  or powers of two), in the summary and the table `slow_down`; if left out, where a job has `size_distribution` or `size_file`. Alone means: on `flow`, \
+                  by the model's own rules on the way that the message takes; on `packet`, on the fastest path of the network, whatever the routing takes, without \
+                  waiting for buffers. Routers that advance in cycles, `resilience`, model `hybrid` and models without a network in time have none.",
         },
         Param {
             name: "pairs",
