@@ -106,6 +106,7 @@ fn list_names_everything_once() {
             "engines",
             "collectives",
             "libraries",
+            "distributions",
             "sections"
         ]
     );

@@ -26,7 +26,8 @@ fn run(out: &Path, duration: &str, more: &[&str]) -> Command {
     let duration = format!("experiment.duration={duration}");
     let mut command = netloom(&["run", EXAMPLE, "--set", &duration, "--set", "output.pairs=true"]);
     command
-        .args(["--set", "output.window=50 us", "--set", "engine.checkpoint=10 us", "--out"])
+        .args(["--set", "output.window=50 us", "--set", "output.slow_down=true"])
+        .args(["--set", "engine.checkpoint=10 us", "--out"])
         .arg(out)
         .args(more);
     command

@@ -81,6 +81,8 @@ pub enum Record {
         /// Routers or links on its way.
         hops: u32,
     },
+    /// What the message of the next [`Record::Delivered`] would have taken alone; 0 for a host's. Only where that is measured.
+    Alone(Ps),
     /// A rank finished an operation.
     Operation(Finished),
     /// A receive has its message.
@@ -164,6 +166,8 @@ pub struct FlowDomain {
     pub sharing: Sharing,
     pub(super) network: Network,
     messages: Vec<Message>,
+    /// What each would take alone, if that is measured; else empty.
+    alone: Vec<Ps>,
     free: Vec<u32>,
     /// What is kept of each terminal, by number.
     sources: Vec<Source>,
@@ -198,6 +202,7 @@ impl FlowDomain {
             sharing,
             network,
             messages: Vec::new(),
+            alone: Vec::new(),
             free: Vec::new(),
             sources: vec![Source { index: 0, next: None }; terminals],
             numbers: vec![0; terminals],
@@ -277,6 +282,11 @@ impl FlowDomain {
             (self.messages.len() - 1) as u32
         });
         self.messages[tag as usize] = message;
+        if self.cx.measure.slow_down {
+            self.alone.resize(self.messages.len(), 0);
+            let alone = || self.sharing.alone(FineTime::at(now), route, bytes, rate).rounded() - now;
+            self.alone[tag as usize] = if ahead.is_none() { alone() } else { 0 };
+        }
         self.network.count(&self.sharing, route, true);
         self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
         fx.record(Record::Begun { time: now, message: message.seen() });
@@ -314,6 +324,9 @@ impl FlowDomain {
         self.network.count(&self.sharing, message.route, false);
         let hops = self.sharing.route_of(message.route).hops;
         self.sharing.forget(message.route);
+        if let Some(&alone) = self.alone.get(over.tag as usize) {
+            fx.record(Record::Alone(alone));
+        }
         fx.record(Record::Delivered {
             time: fx.now(),
             exact: over.at.exact_ps(),

@@ -17,6 +17,7 @@ use model::{
 };
 use ranks::{critical, programs};
 use results::{
+    slow_down,
     summary::{Counts, HopLatency, Job, LinkClass, Links, Summary, Verdict},
     table::Table,
 };
@@ -39,6 +40,8 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.messages = Some(Counts { injected: begun, delivered, in_flight: begun - delivered });
     summary.bytes_delivered = o.bytes.0;
     summary.message_latency_ps = o.latency.latency();
+    let names = || setup.jobs.iter().map(|job| job.name.as_str());
+    summary.slow_down = o.slow_down.as_ref().and_then(|sums| sums.block(names()));
     // A platform has links, not routers.
     let by_hops = if cx.platform().is_some() { &[][..] } else { &o.by_hops };
     let rows = by_hops.iter().enumerate();
@@ -57,6 +60,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let causes = o.tally.causes(&cx.roster, cx.rank.cells(), over);
     critical::add(&mut summary.jobs, causes.as_ref());
     let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
+    tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     if let Some(asked) = &setup.energy {
         let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
         let delivered = (delivered, o.bytes.0);

@@ -7,7 +7,10 @@ use ranks::{
     messages::{Messages, Seen},
     tally::Tally,
 };
-use results::histogram::{LatencyHistogram, Moments};
+use results::{
+    histogram::{LatencyHistogram, Moments},
+    slow_down::SlowDowns,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// A delivered message, for the table on demand.
@@ -77,6 +80,10 @@ pub struct Observer {
     pub latency: LatencyHistogram,
     /// The same by links on the way.
     pub by_hops: Vec<Moments>,
+    /// The same over what each message would have taken alone, if asked for.
+    pub slow_down: Option<SlowDowns>,
+    /// What the message that is delivered next would have taken alone, if slow-downs are asked for.
+    alone: Ps,
     /// By pair of terminals, if asked for.
     pub pairs: BTreeMap<(TerminalId, TerminalId), Pair>,
     /// By message, if asked for.
@@ -99,6 +106,11 @@ impl Observer {
             jobs: vec![JobSums::default(); cx.jobs.len()],
             bytes: (0, 0),
             latency: LatencyHistogram::new(),
+            slow_down: cx
+                .measure
+                .slow_down
+                .then(|| SlowDowns::new(cx.jobs.iter().map(|job| job.work.size_ranges()))),
+            alone: 0,
             by_hops: Vec::new(),
             pairs: BTreeMap::new(),
             rows: Vec::new(),
@@ -147,6 +159,9 @@ impl Observer {
         let latency = time - created;
         self.bytes.1 += bytes;
         self.latency.record(latency);
+        if let Some(sums) = &mut self.slow_down {
+            sums.record(self.cx.rank[source].0 as usize, bytes, latency, self.alone);
+        }
         if self.by_hops.len() <= hops as usize {
             self.by_hops.resize(hops as usize + 1, Moments::default());
         }
@@ -175,6 +190,7 @@ impl Observe<Record> for Observer {
                 }
             }
             Record::Delivered { time, exact, message, hops } => self.delivered(time, exact, message, hops),
+            Record::Alone(time) => self.alone = time,
             Record::Met(met) => self.tally.met.push(met),
             Record::Operation(f) => {
                 debug_assert!(f.ready <= f.time, "an operation ends after it could begin");

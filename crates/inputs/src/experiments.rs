@@ -84,6 +84,12 @@ pub fn matrix(files: &[PathBuf]) -> Result<(), String> {
     run(&format!("{PACKET}{job}"), &files[0], true)
 }
 
+/// A distribution of sizes of messages.
+pub fn sizes(files: &[PathBuf]) -> Result<(), String> {
+    let job = "workload = \"uniform\"\nsize_file = \"FILE\"\nload = 0.5\n";
+    run(&format!("{PACKET}{job}"), &files[0], true)
+}
+
 /// Terminals of the ranks of a job.
 pub fn placement(files: &[PathBuf]) -> Result<(), String> {
     let job = "workload = \"uniform\"\nmessage = \"512 B\"\nload = 0.5\nplacement = \"explicit\"\nplacement_file = \"FILE\"\n";

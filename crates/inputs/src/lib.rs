@@ -72,6 +72,7 @@ pub const READERS: &[Reader] = &[
     reader("pairs_csv", experiments::pairs_csv, (64, 400)),
     reader("htsim", experiments::htsim, (64, 400)),
     reader("matrix", experiments::matrix, (64, 400)),
+    reader("sizes", experiments::sizes, (64, 400)),
     reader("placement", experiments::placement, (64, 400)),
     reader("predictor", experiments::predictor, (64, 400)),
     reader("fits", experiments::fits, (64, 400)),

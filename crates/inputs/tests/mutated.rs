@@ -119,7 +119,7 @@ macro_rules! readers {
 
 readers!(
     experiment goal_text goal_binary ranks packed trace_list simgrid_ti allprof dumpi chakra_json chakra otf2 dot ibnetdiscover ibnetdiscover_ports
-    iblinkinfo db_csv subnet_lst forwarding lanes graph platform_xml platform_json routing_table source_routes pairs pairs_csv htsim matrix placement
+    iblinkinfo db_csv subnet_lst forwarding lanes graph platform_xml platform_json routing_table source_routes pairs pairs_csv htsim matrix sizes placement
     predictor fits scenarios mapping pair_list portals_record checkpoint run sweep
 );
 

@@ -221,6 +221,8 @@ pub struct Measure {
     pub packets: bool,
     /// A row per delivered message.
     pub messages: bool,
+    /// Completion times of messages of patterns over those alone, where the model can tell; see `results::slow_down`.
+    pub slow_down: bool,
     /// A row per pair of source and destination terminal.
     pub pairs: bool,
     /// A row per operation of a rank program.

@@ -8,7 +8,10 @@ use base::{
     param::Param,
     registry::{About, Registered},
 };
-use workload::program::collective::{ALGORITHMS, TABLES};
+use workload::{
+    program::collective::{ALGORITHMS, TABLES},
+    registry::SIZE_DISTRIBUTIONS,
+};
 
 /// One registry: what its entries are called, where a file names them, and the entries.
 pub struct Shelf {
@@ -56,6 +59,7 @@ pub fn shelves(registry: &Registry) -> Vec<Shelf> {
     let engines = registry.engines.iter().map(|e| e.about()).collect();
     let algorithms = ALGORITHMS.iter().map(Registered::about).collect();
     let kinds = ALGORITHMS.iter().map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", "));
+    let distributions = SIZE_DISTRIBUTIONS.iter().map(Registered::about).collect();
     let (sections, keys): (Vec<_>, Vec<_>) = choices.documented().into_iter().unzip();
     let mut shelves = vec![
         shelf(&choices.topology),
@@ -76,6 +80,7 @@ pub fn shelves(registry: &Registry) -> Vec<Shelf> {
             ..Shelf::new("collectives", "algorithm", "[[job]] collectives", algorithms)
         },
         Shelf::new("libraries", "library", "[[job]] library", TABLES.iter().map(Registered::about).collect()),
+        Shelf::new("distributions", "distribution", "[[job]] size_distribution", distributions),
         Shelf { keys, ..Shelf::new("sections", "section", "of the experiment file", sections) },
     ]);
     shelves

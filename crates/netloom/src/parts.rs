@@ -15,10 +15,10 @@ use base::{
 use model::{
     ModelEntry, Parts, Run,
     parts::Written,
-    section::{Chosen, Section},
+    section::Chosen,
     setup::{JobSetup, Measure, Rail},
 };
-use workload::registry::Takes;
+use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
 
 /// The run of the model that an experiment names; `None` if there are mistakes.
 pub fn build(
@@ -49,7 +49,7 @@ pub fn build(
         seed: general.seed,
         until: general.until().filter(|_| experiment.experiment.complete),
         warmup: general.warmup,
-        measure: measure(&experiment.output, options.page),
+        measure: measure(experiment, options.page),
         check: options.checkers,
         written: written(experiment, model),
     };
@@ -141,8 +141,14 @@ fn rail(experiment: &Experiment) -> Rail {
     }
 }
 
+/// The sizes of a job's messages are drawn from a distribution.
+fn draws_sizes(job: &Job) -> bool {
+    [SIZE_DISTRIBUTION, SIZE_FILE].iter().any(|key| job.section.get(key.name).is_some())
+}
+
 /// What `[output]` asks for; nothing if it has mistakes.
-fn measure(output: &Section, page: bool) -> Measure {
+fn measure(experiment: &Experiment, page: bool) -> Measure {
+    let output = &experiment.output;
     if !output.complete {
         return Measure::default();
     }
@@ -153,6 +159,10 @@ fn measure(output: &Section, page: bool) -> Measure {
         loads: page && values.bool("report"),
         packets: values.bool("packets"),
         messages: values.bool("messages"),
+        slow_down: match output.get("slow_down") {
+            Some(&Value::Bool(asked)) => asked,
+            _ => experiment.jobs.iter().any(draws_sizes),
+        },
         pairs: values.bool("pairs"),
         operations: values.bool("operations"),
         engine: values.bool("engine"),

@@ -30,7 +30,7 @@ use fabric::registry::Topology;
 use model::ModelEntry;
 use portals::nic;
 use serde_json::{Map, Value as Json, json};
-use workload::registry::{OUTSTANDING, SIZES, Takes};
+use workload::registry::{OUTSTANDING, SIZE_DISTRIBUTION, SIZE_FILE, SIZES, Takes};
 
 /// Name of the schema. It stays as long as files that were valid stay so.
 const ID: &str = "urn:netloom:experiment:1";
@@ -129,15 +129,17 @@ fn timed_job(choices: &Choices) -> Json {
         let takers = choices.workload.entries.iter().filter(|w| takes(w.takes));
         takers.map(|w| w.about.name).collect()
     };
-    let unless = |workloads: Json, key: &str, needed: &str| {
+    let unless = |workloads: Json, keys: &[&str], needed: &str| {
+        let given: Vec<Json> = keys.iter().map(|key| json!({"required": [key]})).collect();
         json!({
-            "if": {"required": ["workload"], "properties": {"workload": {"enum": workloads}}, "not": {"required": [key]}},
+            "if": {"required": ["workload"], "properties": {"workload": {"enum": workloads}}, "not": {"anyOf": given}},
             "then": {"required": [needed]},
         })
     };
     let open = |takes: Takes| takes.arrivals();
     let sized = |takes: Takes| takes.arrivals() || takes == Takes::Message;
-    json!([unless(names(open), OUTSTANDING.name, "load"), unless(names(sized), SIZES.name, "message")])
+    let sizes = [SIZES.name, SIZE_DISTRIBUTION.name, SIZE_FILE.name];
+    json!([unless(names(open), &[OUTSTANDING.name], "load"), unless(names(sized), &sizes, "message")])
 }
 
 /// `[experiment]`: one end, and a limit only beside `until`.

@@ -36,6 +36,9 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
     if !programs {
         all.extend(Unread::all("output", &["operations"], "there are no programs"));
     }
+    if experiment.jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program)) {
+        all.extend(Unread::all("output", &["slow_down"], "there are no patterns"));
+    }
     all
 }
 

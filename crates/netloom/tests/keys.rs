@@ -66,6 +66,7 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("lossy-links.toml", "resilience.messages", "a bound that the run does not reach"),
     ("congestion-control.toml", "congestion_control.packet_size", "all packets are larger"),
     ("congestion-control.toml", "congestion_control.messages", "every terminal sends to one other"),
+    ("datacentre.toml", "congestion_control.#", "few flows meet, and no rate recovers, in a short run"),
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
     ("nodes.toml", "node.kernel", "no operation is longer than a time slice"),
 ];
@@ -205,7 +206,9 @@ fn short(file: &str, text: &str) -> Option<Vec<String>> {
             ("hybrid.window", "10 us"),
         ]),
         // Rates move when notifications are there, and timers end.
-        "congestion-control.toml" => set(&[("experiment.duration", "300 us"), ("experiment.warmup", "0 s")]),
+        "congestion-control.toml" | "datacentre.toml" => {
+            set(&[("experiment.duration", "300 us"), ("experiment.warmup", "0 s")])
+        }
         "zero-load.toml" => set(&[("experiment.duration", "100 us")]),
         _ if text.contains("[[sweep") || text.contains("[sweep") => None,
         // What a change keeps from its end is cut soon.
@@ -322,7 +325,7 @@ fn no_key_of_output_is_silent() {
         ("flow-platform", &[]),
         ("congestion-16", &["job.0.runs=3"]),
     ];
-    let switches = ["per_port", "packets", "messages", "pairs", "operations", "engine"];
+    let switches = ["per_port", "packets", "messages", "slow_down", "pairs", "operations", "engine"];
     let known: Vec<&str> = experiment::keys::OUTPUT.params.iter().map(|p| p.name).collect();
     let tried: Vec<&str> = ["window"].iter().chain(&switches).chain(&["report", "csv"]).copied().collect();
     assert_eq!(known, tried, "a new key belongs here");

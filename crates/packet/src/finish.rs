@@ -28,7 +28,7 @@ use ranks::{
     programs::{Open, Programs},
 };
 use results::{
-    batch,
+    batch, slow_down,
     summary::{
         Buffers, ByPurpose, Confidence, Counted, Counts, HopLatency, Job, LatencyParts, LinkClass, Links,
         Resilience, SentPackets, Summary, Verdict,
@@ -203,6 +203,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.bytes_delivered = o.bytes_total;
     summary.latency_ps = o.latency.latency();
     summary.message_latency_ps = o.message_latency.latency();
+    let names = setup.jobs.iter().map(|job| job.name.as_str());
+    summary.slow_down = o.slow_down.as_ref().and_then(|slow| slow.sums.block(names));
     summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.by_hops.iter().map(|m| m.count).sum());
     hops(&mut summary, &ended);
     let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
@@ -236,6 +238,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     let causes = o.tally.causes(&net.roster, net.rank.cells(), ended.stuck.is_done());
     critical::add(&mut summary.jobs, causes.as_ref());
     let mut tables = tables::all(setup, net, (&ended, causes.as_ref()), simulated);
+    tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     tables.extend(energy.as_ref().map(energy::table));
     summary.energy = energy;
     Ok((summary, tables))

@@ -1,6 +1,7 @@
 //! The packet model: chunks, buffers, virtual channels, credits. Rules and invariants are in `PACKET.md`.
 
 pub mod adapter;
+pub mod alone;
 pub mod build;
 pub mod census;
 pub mod check;

@@ -6,7 +6,10 @@ use super::{
 };
 use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
-use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
+use results::{
+    batch::Batches, histogram::LatencyHistogram, histogram::Moments, slow_down::SlowDowns,
+    summary::LatencyParts,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -145,6 +148,15 @@ impl Heard {
     }
 }
 
+/// Slow-downs of messages, and what is known of those that are on their way.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SlowSums {
+    /// Of messages that arrived.
+    pub sums: SlowDowns,
+    /// Payload that arrived of messages of several packets, by source, destination and number.
+    pub open: BTreeMap<(TerminalId, TerminalId, u32), u64>,
+}
+
 /// Sums of one partition, or of several.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
@@ -170,6 +182,8 @@ pub struct Measured {
     pub latency: LatencyHistogram,
     /// Latencies of messages, from creation to the last byte.
     pub message_latency: LatencyHistogram,
+    /// The same over what each would have taken alone, if that is measured.
+    pub slow_down: Option<SlowSums>,
     /// Sums of the parts of packet latency, in the order of [`LatencyParts::NAMES`].
     pub parts: [u128; LatencyParts::COUNT],
     /// Packet latency by routers visited.
@@ -216,6 +230,7 @@ impl Measured {
             chunk_hops: 0,
             latency: LatencyHistogram::new(),
             message_latency: LatencyHistogram::new(),
+            slow_down: None,
             parts: [0; LatencyParts::COUNT],
             by_hops: Vec::new(),
             batches: Batches::default(),
@@ -253,6 +268,10 @@ impl Measured {
         self.chunk_hops += other.chunk_hops;
         self.latency.merge(&other.latency);
         self.message_latency.merge(&other.message_latency);
+        if let (Some(a), Some(b)) = (&mut self.slow_down, other.slow_down) {
+            a.sums.merge(&b.sums);
+            a.open.extend(b.open);
+        }
         for (a, b) in self.parts.iter_mut().zip(other.parts) {
             *a += b;
         }

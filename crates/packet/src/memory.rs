@@ -2,6 +2,7 @@
 
 use crate::{
     adapter::order::Held,
+    alone,
     congestion_control::{
         CongestionControl,
         marks::Counts,
@@ -69,6 +70,12 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     let apart = u64::from(fabric.routers());
     parts.extend(counts_detours(setup).then(|| ("distances", size(apart * apart, 2))));
+    // Each partition finds those of the messages that it receives.
+    let observers = u64::from(setup.scheduling.partitions());
+    let paths = apart.saturating_mul(apart).saturating_mul(alone::PAIR_BYTES);
+    parts.extend(
+        alone::is_measured(setup).then(|| ("paths of messages alone", paths.saturating_mul(observers))),
+    );
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
     parts.extend(setup.adapter.map(|_| ("order of packets", order(setup, terminals, buffers))));

@@ -1,12 +1,13 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
 use super::{
+    alone::Alone,
     config::RoutePer,
     congestion_control::by_job::JobSums,
     effects::Record,
     hybrid::predicted::Predicted,
     ledger::Ledger,
-    measured::{Measured, Row, SeriesWindow, half_of},
+    measured::{Measured, Row, SeriesWindow, SlowSums, half_of},
     network::Network,
     rows::{Packet, REPLY_NUMBER},
     services::report::class_of,
@@ -24,8 +25,9 @@ use base::{
 };
 use engine::domain::Observer as Observe;
 use model::setup::Measure;
-use results::{histogram::Moments, summary::LatencyParts};
-use std::sync::Arc;
+use results::{histogram::Moments, slow_down::SlowDowns, summary::LatencyParts};
+use std::{collections::BTreeMap, sync::Arc};
+use workload::registry::Work;
 
 /// Measurements of one partition.
 pub struct Observer {
@@ -43,7 +45,9 @@ pub struct Observer {
     pub sums: Measured,
     /// What predictors learn from, in hybrid runs.
     pub learner: Option<Box<Learner>>,
-    /// Samples are asked for by pair, packet or service class, or by job under congestion control.
+    /// What messages would take alone, if slow-downs are measured.
+    alone: Option<Box<Alone>>,
+    /// Samples are asked for by pair, packet or service class, by job under congestion control, or of slow-downs.
     extra: bool,
     /// The learner hears what is handed over to whom.
     queues: bool,
@@ -68,7 +72,7 @@ enum Side {
     Delivered,
 }
 
-engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches, extra);
+engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches, extra, alone);
 
 impl Observer {
     /// Nothing measured yet.
@@ -86,6 +90,10 @@ impl Observer {
         };
         let programs = net.work.iter().any(|w| w.program().is_some());
         let classes = net.services.as_ref().map_or(0, |s| s.names.len());
+        let slow = || {
+            let sums = SlowDowns::new(net.work.iter().map(Work::size_ranges));
+            SlowSums { sums, open: BTreeMap::new() }
+        };
         Self {
             warmup,
             end,
@@ -95,13 +103,19 @@ impl Observer {
             present: [(0, 0); 2],
             sums: Measured {
                 tally: ranks::tally::Tally::new(programs, measure.window),
+                slow_down: measure.slow_down.then(slow),
                 controlled: vec![JobSums::default(); if net.control.is_some() { net.work.len() } else { 0 }],
                 ..Measured::new((net.work.len(), classes), ledger)
             },
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
             queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
-            extra: measure.pairs || measure.packets || classes > 0 || net.control.is_some(),
+            extra: measure.pairs
+                || measure.packets
+                || measure.slow_down
+                || classes > 0
+                || net.control.is_some(),
+            alone: measure.slow_down.then(|| Box::new(Alone::new(Arc::clone(&net)))),
             net,
         }
     }
@@ -244,6 +258,9 @@ impl Observer {
         {
             sums.bytes += payload;
         }
+        if let Some(slow) = &mut self.sums.slow_down {
+            *slow.open.entry((source, p.destination, p.message)).or_default() += payload;
+        }
         if let Some(job) = self.controlled(p.destination) {
             self.sums.controlled[job].packet(time, p.created, payload, self.warmup);
         }
@@ -321,6 +338,9 @@ impl Observer {
         if let Some(sums) = self.sums.controlled.get_mut(job as usize) {
             sums.message(time, created, self.warmup);
         }
+        if self.extra {
+            self.slow_down((time, created), ends, number);
+        }
         if created < self.warmup {
             return;
         }
@@ -336,6 +356,21 @@ impl Observer {
                 bytes: 0,
                 hops: 0,
             });
+        }
+    }
+
+    /// The slow-down of a message of a pattern that is complete.
+    #[inline(never)]
+    fn slow_down(&mut self, (time, created): (Ps, Ps), ends: Ends, number: u32) {
+        let Ends { source, destination } = ends;
+        let (Some(slow), Some(alone)) = (&mut self.sums.slow_down, &mut self.alone) else { return };
+        let bytes = slow.open.remove(&(source, destination, number)).unwrap_or(0);
+        let job = self.net.rank[source].0 as usize;
+        if created < self.warmup || self.net.work.get(job).is_none_or(|work| work.traffic().is_none()) {
+            return;
+        }
+        if let Some(alone) = alone.time(source, destination, bytes) {
+            slow.sums.record(job, bytes, time - created, alone);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     adapter::config::{CONTROL, TRANSPORT},
+    alone,
     close::{Asked, Ending, Part},
     counters::Counters,
     event, finish, host,
@@ -36,7 +37,7 @@ use model::{
     Finished, Progress, Watch,
     failure::Failure,
     performance::{Clock, Done},
-    setup::{Scheduling, Until},
+    setup::{Measure, Scheduling, Until},
 };
 use ranks::roster::Roster;
 use std::sync::Arc;
@@ -81,8 +82,9 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         Until::Time(end) => (end, false),
         Until::WorkloadDone { limit } => (limit, true),
     };
+    let measure = Measure { slow_down: alone::is_measured(setup), ..setup.measure };
     let part = |p| {
-        let observer = Observer::new(Arc::clone(&net), setup.warmup, end, setup.measure, setup.check);
+        let observer = Observer::new(Arc::clone(&net), setup.warmup, end, measure, setup.check);
         (host::inhabited::<R>(&net, p), observer)
     };
     let options =

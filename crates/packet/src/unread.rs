@@ -1,14 +1,14 @@
 //! Keys of `[model]` that have no effect with the router, the routing and the workloads that a file chooses.
 
 use crate::{
-    adapter,
+    adapter, alone,
     config::Injects,
     congestion_control::{self, none, scheme::SchemeEntry},
     hybrid,
     router::registry::RouterEntry,
-    section,
+    section::{self, HYBRID},
     sections::SCHEME_KEY,
-    services,
+    services, transport,
 };
 use base::param::{Unread, Value};
 use model::Parts;
@@ -54,7 +54,17 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         all.extend(Unread::all("model", &["info_delay"], why));
     }
     all.extend(services::build::unread(parts));
+    all.extend(without_slow_down(parts));
     all
+}
+
+/// Slow-downs of messages where they cannot be told.
+fn without_slow_down(parts: &Parts<'_>) -> Vec<Unread> {
+    let Some(router) = parts.written.choice::<RouterEntry>("router") else { return Vec::new() };
+    let bypassed = parts.name == HYBRID.name || parts.written.own(transport::config::ABOUT.name).is_some();
+    let routers = parts.fabric.as_ref().map_or(0, |fabric| fabric.routers());
+    let why = alone::absent((router.about.name, &router.rules), routers, bypassed);
+    why.map_or_else(Vec::new, |why| Unread::all("output", &["slow_down"], why))
 }
 
 /// Keys of InfiniBand's scheme where no packet is ever marked.

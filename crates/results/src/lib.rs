@@ -20,6 +20,7 @@ pub mod paraver_out;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;
 pub mod rescue;
+pub mod slow_down;
 pub mod summary;
 pub mod table;
 pub mod text;

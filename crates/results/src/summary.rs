@@ -12,12 +12,14 @@ mod congestion;
 mod congestion_control;
 mod performance;
 mod programs;
+mod slow_down;
 
 pub use adapter::{Adapter, Resequencing};
 pub use congestion::{Congestion, Counted};
 pub use congestion_control::{CongestionControl, ControlledJob};
 pub use performance::{Chosen, Performance, Speculation, Trial};
 pub use programs::{CriticalPath, Nodes, Sent};
+pub use slow_down::{SizeSlowDown, SlowDown};
 
 /// Value of [`Summary::schema`].
 pub const SCHEMA: &str = "netloom-summary-1";
@@ -49,6 +51,9 @@ pub struct Summary {
     /// Latency of messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_latency_ps: Option<Latency>,
+    /// Completion times of messages over those alone on the idle network; present where they are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_down: Option<SlowDown>,
     /// Where packets spent their time; the parts sum to the mean of [`Summary::latency_ps`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_parts_ps: Option<LatencyParts>,
@@ -117,6 +122,7 @@ impl Summary {
             bytes_delivered: 0,
             latency_ps: None,
             message_latency_ps: None,
+            slow_down: None,
             latency_parts_ps: None,
             hops_mean: None,
             latency_by_hops: Vec::new(),

@@ -36,6 +36,7 @@ pub fn render(summary: &Summary, style: Style) -> String {
     }
     throughput(&mut out, summary);
     latency(&mut out, summary, style);
+    slow_down(&mut out, summary, style);
     by_hops(&mut out, summary, style);
     jobs(&mut out, summary, style);
     nodes(&mut out, summary);
@@ -274,6 +275,24 @@ fn latency(out: &mut String, summary: &Summary, style: Style) {
             line(out, if i == 0 { "  parts" } else { "" }, &three.join(", "));
         }
     }
+}
+
+fn slow_down(out: &mut String, summary: &Summary, style: Style) {
+    let Some(all) = &summary.slow_down else { return };
+    let numbers = |values: [f64; 5], count: u64| {
+        values.map(|times| format!("{times:.2}")).into_iter().chain([thousands(count)])
+    };
+    let mut rows = vec![cells(["slow-down of", "mean", "p50", "p95", "p99", "max", "count"])];
+    let several = all.by_size.iter().any(|row| row.job != all.by_size[0].job);
+    for row in &all.by_size {
+        let of = if several { format!("{}, ", visible::name(&row.job)) } else { String::new() };
+        let size = format!("  {of}{} to {} B", thousands(row.from_bytes), thousands(row.to_bytes));
+        let values = numbers([row.mean, row.p50, row.p95, row.p99, row.max], row.count);
+        rows.push([size].into_iter().chain(values).collect());
+    }
+    let values = numbers([all.mean, all.p50, all.p95, all.p99, all.max], all.count);
+    rows.push(["  all messages".to_owned()].into_iter().chain(values).collect());
+    table(out, &rows, style);
 }
 
 fn by_hops(out: &mut String, summary: &Summary, style: Style) {

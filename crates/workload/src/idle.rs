@@ -45,6 +45,10 @@ impl Traffic for IdleTraffic {
         self.0.largest()
     }
 
+    fn size_ranges(&self) -> Vec<u64> {
+        self.0.size_ranges()
+    }
+
     fn offered_bytes_per_s(&self) -> Option<f64> {
         self.0.offered_bytes_per_s().map(|_| 0.0)
     }

@@ -11,6 +11,7 @@ pub mod pattern;
 pub mod placement;
 pub mod program;
 pub mod registry;
+pub mod size;
 pub mod traffic;
 pub mod work;
 

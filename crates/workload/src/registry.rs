@@ -9,8 +9,12 @@ use crate::{
 
 pub use crate::{
     arrival::ArrivalEntry,
-    pattern::mixed::{BACKGROUND, BACKGROUND_EXCEPT, KEYS as MIX, OUTSTANDING, REPLY, SIZE_WEIGHTS, SIZES},
+    pattern::mixed::{
+        BACKGROUND, BACKGROUND_EXCEPT, KEYS as MIX, OUTSTANDING, REPLY, SIZE_DISTRIBUTION, SIZE_FILE,
+        SIZE_WEIGHTS, SIZES,
+    },
     placement::PlacementEntry,
+    size::registry::{SIZE_DISTRIBUTIONS, SizeEntry},
     work::{ArrivalChoice, JobContext, Shape, Takes, Work, WorkloadEntry},
 };
 
@@ -68,6 +72,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     entry!(near::DIAGONAL, near::diagonal),
     entry!(near::TAPER, near::taper),
     entry!(hot_spot::ABOUT, hot_spot::build),
+    entry!(incast::ABOUT, incast::build),
     entry!(groups::NEAREST, groups::nearest),
     entry!(groups::SHIFT, groups::shift),
     entry!(groups::BAD_DRAGON, groups::bad_dragon),

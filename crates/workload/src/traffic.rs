@@ -79,6 +79,11 @@ pub trait Traffic: Send + Sync {
         None
     }
 
+    /// Ends of the ranges by which results tell its messages apart by size, ascending, each within its range; empty for powers of two.
+    fn size_ranges(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// A rank that sends messages to itself, if there is one: models without a path for them refuse it.
     fn to_itself(&self) -> Option<RankId> {
         None

@@ -85,6 +85,12 @@ impl Work {
         }
     }
 
+    /// Ranges by which results tell its messages apart by size: see [`Traffic::size_ranges`].
+    #[must_use]
+    pub fn size_ranges(&self) -> Vec<u64> {
+        self.traffic().map_or_else(Vec::new, |traffic| traffic.size_ranges())
+    }
+
     /// The program, if it is any.
     #[must_use]
     pub fn program(&self) -> Option<&Arc<dyn Program>> {

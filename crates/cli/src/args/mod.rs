@@ -327,7 +327,7 @@ pub struct ResumeArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only these: topologies, routings, workloads, arrivals, placements, models, routers, predictors, directors, engines, collectives, libraries or sections
+    /// Only these: topologies, routings, workloads, arrivals, placements, models, routers, predictors, directors, engines, collectives, libraries, distributions or sections
     pub kind: Option<String>,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]

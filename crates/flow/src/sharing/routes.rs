@@ -1,6 +1,6 @@
 //! Routes on one path or over several, and what a flow takes of their links.
 
-use super::{Policy, Route, Sharing};
+use super::{FineTime, Policy, Route, Sharing};
 
 /// What is known of a route before its uses are summed.
 struct NewRoute {
@@ -75,6 +75,18 @@ impl Sharing {
     pub(super) fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {
         let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
         route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part)
+    }
+
+    /// When a flow that begins at `at` is over if nobody else ever begins: see [`Sharing::begin`].
+    #[must_use]
+    pub fn alone(&self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>) -> FineTime {
+        let row = &self.routes[route as usize];
+        let (bandwidth, latency) = self.rules.factors(bytes);
+        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
+        let cap = self.limited(route, self.rules.cap(row.latency, slowest, rate, bandwidth));
+        let uses = row.uses.iter().map(|&(link, usage)| self.solver.capacity(link) / usage);
+        let (share, begun) = (uses.fold(cap, f64::min), at.after(row.latency * latency));
+        if share > 0.0 { begun.after(bytes as f64 / bandwidth / share) } else { FineTime::NEVER }
     }
 
     /// Bytes of links of routes, and of them in the solver.

@@ -14,8 +14,8 @@ use base::{
 use model::section::Section;
 use std::collections::BTreeMap;
 use workload::registry::{
-    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, OUTSTANDING, PlacementEntry, REPLY, SIZE_WEIGHTS,
-    SIZES, Takes, WorkloadEntry,
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, OUTSTANDING, PlacementEntry, REPLY, SIZE_DISTRIBUTION,
+    SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
 };
 
 /// A job as written, or one of its copies.
@@ -185,6 +185,11 @@ fn names_of_copies(jobs: &[Job], diagnostics: &mut Diagnostics) {
     }
 }
 
+/// The key that tells sizes in place of `message`, if there is one.
+fn sizes(table: &Table) -> Option<&'static str> {
+    [SIZES.name, SIZE_DISTRIBUTION.name, SIZE_FILE.name].into_iter().find(|key| table.get(key).is_some())
+}
+
 /// True if messages follow from replies: then nothing says when they arrive.
 fn is_closed(table: &Table) -> bool {
     table.get(OUTSTANDING.name).is_some()
@@ -212,7 +217,7 @@ impl Shared {
 }
 
 /// Keys that several workloads share.
-const SHARED: [Shared; 13] = [
+const SHARED: [Shared; 15] = [
     Shared::new("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
         t.arrivals() || t == Takes::Message
     }),
@@ -222,6 +227,8 @@ const SHARED: [Shared; 13] = [
     Shared::new("arrival", "", |t| t.arrivals() || t == Takes::List),
     Shared::new(SIZES.name, "", |t| t == Takes::Pattern),
     Shared::new(SIZE_WEIGHTS.name, "", |t| t == Takes::Pattern),
+    Shared::new(SIZE_DISTRIBUTION.name, "", |t| t == Takes::Pattern),
+    Shared::new(SIZE_FILE.name, "", |t| t == Takes::Pattern),
     Shared::new(BACKGROUND.name, "", |t| t == Takes::Pattern),
     Shared::new(BACKGROUND_EXCEPT.name, "", |t| t == Takes::Pattern),
     Shared::new(REPLY.name, "", |t| t == Takes::Pattern),
@@ -247,8 +254,7 @@ fn check_taken(
     diagnostics: &mut Diagnostics,
 ) {
     let name = workload.about.name;
-    let (closed, sized) =
-        (is_closed(table), workload.takes == Takes::Pattern && table.get(SIZES.name).is_some());
+    let (closed, sized) = (is_closed(table), workload.takes == Takes::Pattern && sizes(table).is_some());
     for Shared { key, add, takes } in SHARED {
         let own = workload.about.params.iter().any(|p| p.name == key);
         let replaced = match key {
@@ -264,8 +270,9 @@ fn check_taken(
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }
             (false, true) if !own => {
+                let sizes_say = format!("`{}` tells its messages", sizes(table).unwrap_or_default());
                 let why = match workload.takes {
-                    _ if key == "message" && replaced => "`sizes` tells its messages",
+                    _ if key == "message" && replaced => &sizes_say,
                     Takes::List if key == "arrival" => {
                         "its messages have times of their own, if it has no load"
                     }

@@ -22,8 +22,8 @@ use model::{
     setup::Rail,
 };
 use workload::registry::{
-    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, OUTSTANDING, PlacementEntry, REPLY, SIZE_WEIGHTS, SIZES,
-    WorkloadEntry,
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, OUTSTANDING, PlacementEntry, REPLY, SIZE_DISTRIBUTION,
+    SIZE_FILE, SIZE_WEIGHTS, SIZES, WorkloadEntry,
 };
 
 /// Keys of `[portals]`: the interface of machines for Portals programs.
@@ -255,6 +255,8 @@ pub const JOB: About = About {
         },
         SIZES,
         SIZE_WEIGHTS,
+        SIZE_DISTRIBUTION,
+        SIZE_FILE,
         BACKGROUND,
         BACKGROUND_EXCEPT,
         REPLY,
@@ -383,6 +385,15 @@ pub const OUTPUT: About = About {
             kind: Kind::Bool,
             default: Some("false"),
             doc: "A row per delivered message; on `delay` a row per size of message, with mean times from the send until it was there and until its receive was over.",
+        },
+        Param {
+            name: "slow_down",
+            kind: Kind::Bool,
+            default: OPTIONAL,
+            doc: "Slow-downs of messages of patterns: completion time over that of the message alone on the idle network. By job and size (tenths of its distribution, \
+                  or powers of two), in the summary and the table `slow_down`; if left out, where a job has `size_distribution` or `size_file`. Alone means: on `flow`, \
+                  by the model's own rules on the way that the message takes; on `packet`, on the fastest path of the network, whatever the routing takes, without \
+                  waiting for buffers. Routers that advance in cycles, `resilience`, model `hybrid` and models without a network in time have none.",
         },
         Param {
             name: "pairs",

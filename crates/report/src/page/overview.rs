@@ -73,6 +73,8 @@ pub fn numbers(runs: &[Finished<'_>]) -> String {
     row("packet latency, greatest", &|s| s.latency_ps.map(|l| time(l.max as f64)));
     row("message latency, mean", &|s| s.message_latency_ps.map(|l| time(l.mean)));
     row("message latency, 99 %", &|s| s.message_latency_ps.map(|l| time(l.p99 as f64)));
+    row("slow-down of messages, median", &|s| s.slow_down.as_ref().map(|d| three(d.p50)));
+    row("slow-down of messages, 99 %", &|s| s.slow_down.as_ref().map(|d| three(d.p99)));
     row("routers visited, mean", &|s| s.hops_mean.map(three));
     row("busiest link", &|s| s.links.as_ref().map(|l| percent(l.max_utilisation)));
     row("links, mean", &|s| s.links.as_ref().map(|l| percent(l.mean_utilisation)));

@@ -5,12 +5,17 @@ use super::rule::{Destinations, endless_if_zero};
 use crate::{
     arrival::{Arrival, place},
     interval::Interval,
+    size::{
+        self, SizeCurve,
+        registry::{NAMES, SIZE_DISTRIBUTIONS},
+    },
     traffic::{Message, Traffic},
     work::{Built, JobContext},
 };
 use base::{
     index::RankId,
-    param::{Kind, Param, Problem, Value, Values},
+    param::{Excerpt, Kind, Param, Problem, Value, Values},
+    registry::find,
     rng::{Purpose, Stream},
     time::Ps,
     units::parse_bytes,
@@ -30,6 +35,22 @@ pub const SIZE_WEIGHTS: Param = Param {
     kind: Kind::Ints { min: 1, max: 1 << 20 },
     default: Some(""),
     doc: "Patterns: relative frequencies of `sizes`; equal ones if left out.",
+};
+/// Distribution that sizes are drawn from.
+pub const SIZE_DISTRIBUTION: Param = Param {
+    name: "size_distribution",
+    kind: Kind::Choice(NAMES),
+    default: Some(""),
+    doc: "Patterns: in place of `message`, the size of each message is drawn from this distribution (`netloom list distributions`), to the nearest byte; the load counts its exact \
+          mean. Such jobs also measure slow-downs, see `output.slow_down`.",
+};
+/// File that describes such a distribution.
+pub const SIZE_FILE: Param = Param {
+    name: "size_file",
+    kind: Kind::File,
+    default: Some(""),
+    doc: "Patterns: as `size_distribution`, from a file. A line is `bytes share`: the share of messages that have so many bytes at most, in percent if the last is 100, as a \
+          fraction if it is 1; straight between points. What follows a # is a comment.",
 };
 /// Share of messages that follow no pattern.
 pub const BACKGROUND: Param = Param {
@@ -63,13 +84,22 @@ pub const OUTSTANDING: Param = Param {
 };
 
 /// The keys of this file.
-pub const KEYS: [&Param; 6] = [&SIZES, &SIZE_WEIGHTS, &BACKGROUND, &BACKGROUND_EXCEPT, &REPLY, &OUTSTANDING];
+pub const KEYS: [&Param; 8] = [
+    &SIZES,
+    &SIZE_WEIGHTS,
+    &SIZE_DISTRIBUTION,
+    &SIZE_FILE,
+    &BACKGROUND,
+    &BACKGROUND_EXCEPT,
+    &REPLY,
+    &OUTSTANDING,
+];
 
 /// What is mixed in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mix {
-    /// Sizes, and the sums of weights up to and with each.
-    pub sizes: Vec<(u64, u64)>,
+    /// Sizes of messages.
+    pub sizes: Sizes,
     /// Chance of background, and the ranks that it goes to, ascending; empty for all.
     pub background: (f64, Vec<RankId>),
     /// Bytes of a reply.
@@ -78,10 +108,101 @@ pub(crate) struct Mix {
     pub outstanding: u64,
 }
 
+/// Sizes of messages.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sizes {
+    /// Some sizes, and the sums of weights up to and with each.
+    Listed(Vec<(u64, u64)>),
+    /// Any size of a distribution.
+    Drawn(SizeCurve),
+}
+
+impl Sizes {
+    /// Bytes of so many messages, on the average.
+    fn mean(&self) -> Built<(u64, u64)> {
+        match self {
+            Self::Listed(sizes) => {
+                let (mut sum, mut below) = (0u64, 0);
+                for &(bytes, to) in sizes {
+                    let more = bytes.checked_mul(to - below).and_then(|b| sum.checked_add(b));
+                    sum = more.ok_or_else(|| {
+                        vec![Problem::new(SIZES.name, "sizes and weights exceed 2^64 bytes")]
+                    })?;
+                    below = to;
+                }
+                Ok((sum, below))
+            }
+            Self::Drawn(curve) => curve.mean().ok_or_else(|| {
+                vec![Problem::new(SIZE_FILE.name, "sizes are too large: their mean does not fit 64 bits")]
+            }),
+        }
+    }
+
+    /// One of them.
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        match self {
+            Self::Listed(sizes) => match sizes[..] {
+                [(bytes, _)] => bytes,
+                _ => {
+                    let drawn = stream.below(sizes[sizes.len() - 1].1);
+                    sizes[sizes.partition_point(|&(_, to)| to <= drawn)].0
+                }
+            },
+            Self::Drawn(curve) => curve.draw(stream),
+        }
+    }
+
+    fn largest(&self) -> Option<u64> {
+        match self {
+            Self::Listed(sizes) => sizes.iter().map(|s| s.0).max(),
+            Self::Drawn(curve) => Some(curve.largest()),
+        }
+    }
+
+    /// What the job's keys ask for, if it is anything but `message`.
+    fn read(values: &Values) -> Built<Option<Self>> {
+        let keys = [SIZES.name, SIZE_DISTRIBUTION.name, SIZE_FILE.name];
+        let mut given = keys.into_iter().filter(|&key| values.0.contains_key(key));
+        let first = given.next();
+        if let (Some(first), Some(second)) = (first, given.next()) {
+            return Err(vec![Problem::new(second, format!("`{first}` tells sizes already"))]);
+        }
+        if first != Some(SIZES.name) && values.0.contains_key(SIZE_WEIGHTS.name) {
+            return Err(vec![Problem::new(SIZE_WEIGHTS.name, "weights of sizes need `sizes`")]);
+        }
+        match (first, first.and_then(|key| values.0.get(key))) {
+            (_, Some(Value::Texts(sizes))) => Ok(Some(Self::Listed(read_sizes(sizes, values)?))),
+            (Some(key), Some(Value::Text(path))) if key == SIZE_FILE.name => {
+                Ok(Some(Self::Drawn(read_curve(path)?)))
+            }
+            (_, Some(Value::Text(name))) => {
+                Ok(find(SIZE_DISTRIBUTIONS, name).map(|entry| Self::Drawn(entry.curve())))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The distribution that a file describes.
+fn read_curve(path: &str) -> Built<SizeCurve> {
+    let whole = |message: String| {
+        let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
+        vec![Problem::new(SIZE_FILE.name, message).at(excerpt)]
+    };
+    let bytes = base::input::read(path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    size::read(&text, path, SIZE_FILE.name)
+}
+
 impl Mix {
     /// Of messages of one size, with nothing else.
     pub fn plain(bytes: u64) -> Self {
-        Self { sizes: vec![(bytes, 1)], background: (0.0, Vec::new()), reply: None, outstanding: 0 }
+        Self {
+            sizes: Sizes::Listed(vec![(bytes, 1)]),
+            background: (0.0, Vec::new()),
+            reply: None,
+            outstanding: 0,
+        }
     }
 
     /// What the job's keys ask for, if it is anything.
@@ -90,10 +211,8 @@ impl Mix {
     /// Lists that do not fit together, or the number of ranks.
     pub fn read(context: &JobContext, values: &Values) -> Built<Option<Self>> {
         let mut mix = Self::plain(context.message);
-        if let Some(Value::Texts(sizes)) = values.0.get(SIZES.name) {
-            mix.sizes = read_sizes(sizes, values)?;
-        } else if values.0.contains_key(SIZE_WEIGHTS.name) {
-            return Err(vec![Problem::new(SIZE_WEIGHTS.name, "weights of sizes need `sizes`")]);
+        if let Some(sizes) = Sizes::read(values)? {
+            mix.sizes = sizes;
         }
         if let Some(Value::Real(share)) = values.0.get(BACKGROUND.name) {
             mix.background = (*share, background(context, values)?);
@@ -115,14 +234,7 @@ impl Mix {
 
     /// Bytes of so many messages, on the average: a ratio, so that no load is rounded.
     pub fn mean(&self) -> Built<(u64, u64)> {
-        let (mut sum, mut below) = (0u64, 0);
-        for &(bytes, to) in &self.sizes {
-            let more = bytes.checked_mul(to - below).and_then(|b| sum.checked_add(b));
-            sum =
-                more.ok_or_else(|| vec![Problem::new(SIZES.name, "sizes and weights exceed 2^64 bytes")])?;
-            below = to;
-        }
-        Ok((sum, below))
+        self.sizes.mean()
     }
 }
 
@@ -186,14 +298,7 @@ impl<D: Destinations> Mixed<D> {
     /// Destination and bytes of a rank's message.
     fn what(&self, rank: RankId, index: u64) -> (RankId, u64) {
         let mut stream = place(self.stream, self.job, rank, index);
-        let sizes = &self.mix.sizes;
-        let size = match sizes[..] {
-            [(bytes, _)] => bytes,
-            _ => {
-                let drawn = stream.below(sizes[sizes.len() - 1].1);
-                sizes[sizes.partition_point(|&(_, to)| to <= drawn)].0
-            }
-        };
+        let size = self.mix.sizes.draw(&mut stream);
         let (share, to) = &self.mix.background;
         if *share > 0.0 && stream.unit_open() <= *share {
             return (other(to, self.ranks, rank, &mut stream), size);
@@ -245,7 +350,14 @@ impl<D: Destinations> Traffic for Mixed<D> {
     }
 
     fn largest(&self) -> Option<u64> {
-        self.mix.sizes.iter().map(|s| s.0).chain(self.mix.reply).max()
+        self.mix.sizes.largest().max(self.mix.reply)
+    }
+
+    fn size_ranges(&self) -> Vec<u64> {
+        match &self.mix.sizes {
+            Sizes::Listed(_) => Vec::new(),
+            Sizes::Drawn(curve) => curve.deciles(),
+        }
     }
 
     fn to_itself(&self) -> Option<RankId> {
@@ -297,6 +409,25 @@ mod tests {
         assert_eq!(last, (39_999.0f64 * 400.0 / (2u64 << 30) as f64 * 1e12).round() as u64);
         assert_eq!(traffic.largest(), Some(1000));
         assert_eq!(traffic.offered_bytes_per_s(), Some(f64::from(1u32 << 31)));
+    }
+
+    /// What many messages bring in their time is the load, within four standard errors of the mean size.
+    #[test]
+    fn a_distribution_fills_the_load() {
+        let traffic = build(8, &[(&SIZE_DISTRIBUTION, Value::Text("web-search".to_owned()))]).unwrap();
+        let (count, mut bytes, mut last, mut squares) = (100_000u64, 0.0, 0, 0.0);
+        for k in 0..count {
+            let m = traffic.message(RankId::new(3), k, last).unwrap();
+            (bytes, squares, last) = (bytes + m.bytes as f64, squares + (m.bytes as f64).powi(2), m.time);
+        }
+        // Constant arrival at load 1: a mean size of 1,711,250 B each time.
+        let rate = (2u64 << 30) as f64;
+        assert_eq!(last, ((count - 1) as f64 * 1_711_250.0 / rate * 1e12).round() as u64);
+        let offered = bytes / (last as f64 * 1e-12);
+        let error = squares.sqrt() / bytes;
+        assert!((offered / rate - 1.0).abs() < 4.0 * error && error < 0.01, "{offered} {error}");
+        assert_eq!(traffic.offered_bytes_per_s(), Some(rate));
+        assert_eq!((traffic.largest(), traffic.size_ranges().len()), (Some(30_000_000), 10));
     }
 
     /// Tornado-like shares: rank 0 of 5 with a hot rank 3 and background to 1, 2, 4.
@@ -395,6 +526,11 @@ mod tests {
         assert_eq!(key(&except(vec![0, 1, 2, 3], 0.5)), "background_except");
         assert_eq!(key(&except(vec![1], 0.0)[1..]), "background_except");
         assert_eq!(key(&[(&SIZES, texts(&[]))]), "sizes");
+        let hadoop = (&SIZE_DISTRIBUTION, Value::Text("hadoop".to_owned()));
+        assert_eq!(key(&[(&SIZES, texts(&["10 B"])), hadoop.clone()]), "size_distribution");
+        assert_eq!(key(&[hadoop.clone(), (&SIZE_WEIGHTS, Value::Ints(vec![1]))]), "size_weights");
+        let file = (&SIZE_FILE, Value::Text("no such file".to_owned()));
+        assert_eq!((key(&[hadoop, file.clone()]), key(&[file])), ("size_file".into(), "size_file".into()));
         assert_eq!(key(&[(&OUTSTANDING, Value::Int(1))]), "outstanding");
     }
 }

@@ -8,6 +8,7 @@ pub mod bits;
 pub mod grid;
 pub mod groups;
 pub mod hot_spot;
+pub mod incast;
 pub mod matrix;
 pub mod mixed;
 pub mod near;
