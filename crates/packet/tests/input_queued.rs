@@ -138,6 +138,7 @@ fn variety() -> Vec<(String, Setup)> {
                 per_port: true,
                 packets: true,
                 messages: true,
+                slow_down: false,
                 pairs: true,
                 operations: false,
                 engine: false,

@@ -152,6 +152,7 @@ fn setup(
         loads: true,
         packets: true,
         messages: true,
+        slow_down: true,
         pairs: true,
         operations: false,
         engine: false,

@@ -184,6 +184,7 @@ fn variety() -> Vec<(&'static str, Setup)> {
             per_port: true,
             packets: true,
             messages: true,
+            slow_down: false,
             pairs: true,
             operations: false,
             engine: false,

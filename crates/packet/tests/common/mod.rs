@@ -341,6 +341,7 @@ impl Sketch {
                 per_port: true,
                 packets: true,
                 messages: true,
+                slow_down: false,
                 pairs: true,
                 operations: false,
                 engine: false,
