@@ -52,7 +52,8 @@ impl Network {
     ) -> Result<Self, Error> {
         if let Some(toml) = files.iter().find(|f| f.ends_with(".toml")) {
             if files.len() > 1 {
-                let message = "an experiment file stands alone; a cluster's files are given without one";
+                let message =
+                    format!("the experiment `{toml}` stands alone; a cluster's files are given without one");
                 return Err(Error::new(ErrorKind::Usage, message));
             }
             if keep.is_some() {

@@ -66,7 +66,11 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("lossy-links.toml", "resilience.messages", "a bound that the run does not reach"),
     ("congestion-control.toml", "congestion_control.packet_size", "all packets are larger"),
     ("congestion-control.toml", "congestion_control.messages", "every terminal sends to one other"),
-    ("datacentre.toml", "congestion_control.increase_bytes", "timers raise rates before so many bytes are sent"),
+    (
+        "datacentre.toml",
+        "congestion_control.increase_bytes",
+        "timers raise rates before so many bytes are sent",
+    ),
     ("flow-platform.toml", "fabric.simgrid_dragonfly", "the platform has no dragonfly"),
     ("nodes.toml", "node.kernel", "no operation is longer than a time slice"),
 ];

@@ -23,12 +23,24 @@ const OFFERED: f64 = 1.05;
 /// How far off a prediction may be.
 const WITHIN: f64 = 0.02;
 
+/// Windows of a run.
+const WINDOWS: u64 = 60;
+
 /// How much is run.
 pub struct Effort {
     /// Shapes of racks and how many of them, in turn.
     pub shapes: &'static [Shape],
-    /// Virtual time of each run in us, of which the last two thirds are measured.
-    pub us: u32,
+    /// Length of a window in ns. A run is [`WINDOWS`] whole ones, of which the last two thirds are measured.
+    pub window: u32,
+}
+
+impl Effort {
+    /// What a run's experiment says of time: what is delivered is measured window by window, whenever it was sent.
+    fn times(&self) -> [String; 2] {
+        // A last window that is cut short would count as a whole one.
+        let duration = WINDOWS * u64::from(self.window);
+        [format!("experiment.duration={duration} ns"), format!("output.window={} ns", self.window)]
+    }
 }
 
 /// A rack, and the sizes of systems that are made of it.
@@ -95,11 +107,11 @@ pub fn run(experiments: &Experiments<'_>, effort: &Effort) -> Result<Figure, Err
     let mut sizes = Vec::new();
     for shape in effort.shapes {
         for &racks in shape.racks {
-            sizes.push(size(experiments, (shape, racks), effort.us)?);
+            sizes.push(size(experiments, (shape, racks), effort)?);
         }
     }
     experiments.draw("gups", &plot(&sizes))?;
-    let rest = rest(experiments, effort.us)?;
+    let rest = rest(experiments, effort)?;
     let cell = |size: &Size| {
         json!({"hubs_of_a_rack": size.hubs, "racks": size.racks, "bytes_per_s_of_a_hub": size.rate, "gups": size.gups(),
                "off": size.off(), "use_within_and_between_racks": size.busy})
@@ -126,15 +138,16 @@ fn machine((shape, racks): (&Shape, u32), offered: f64) -> (f64, Vec<String>) {
     (predicted, set)
 }
 
-fn size(experiments: &Experiments<'_>, of: (&Shape, u32), us: u32) -> Result<Size, Error> {
+fn size(experiments: &Experiments<'_>, of: (&Shape, u32), effort: &Effort) -> Result<Size, Error> {
     let (hubs, racks) = (of.0.boards * of.0.switches, of.1);
     experiments.begin(&format!("GUPS: {racks} racks of {hubs} hubs"));
     let (predicted, mut set) = machine(of, OFFERED);
-    set.extend([format!("experiment.duration={us} us"), format!("output.window={} ns", window(us))]);
+    set.extend(effort.times());
     let finished = experiments.run(FILE, &set)?;
     let delivered = windows(&finished, "bytes_delivered");
     let last = &delivered[delivered.len() / 3..];
-    let accepted = last.iter().sum::<f64>() / (last.len() as u64 * window(us)) as f64 * 1e9;
+    debug_assert_eq!(delivered.len() as u64, WINDOWS, "all windows are whole");
+    let accepted = last.iter().sum::<f64>() / (last.len() as u64 * u64::from(effort.window)) as f64 * 1e9;
     let mut busy = [0.0; 2];
     for class in finished.summary.links.iter().flat_map(|links| &links.classes) {
         match class.class.as_str() {
@@ -146,13 +159,8 @@ fn size(experiments: &Experiments<'_>, of: (&Shape, u32), us: u32) -> Result<Siz
     Ok(Size { hubs, racks, rate: [predicted, accepted / f64::from(hubs * racks)], busy })
 }
 
-/// Length of a window of a run of so many us, in ns: what is delivered is measured window by window, whenever it was sent.
-fn window(us: u32) -> u64 {
-    u64::from(us) * 1000 / 60
-}
-
 /// How soon a saturated system comes to rest: nine racks of eight hubs at one and a half times what they carry.
-fn rest(experiments: &Experiments<'_>, us: u32) -> Result<Settled, Error> {
+fn rest(experiments: &Experiments<'_>, effort: &Effort) -> Result<Settled, Error> {
     experiments.begin("GUPS: coming to rest");
     let (_, mut set) = machine((&Shape { boards: 2, switches: 4, racks: &[] }, 9), 1.5);
     // Buffers that can be full before the run ends.
@@ -160,7 +168,7 @@ fn rest(experiments: &Experiments<'_>, us: u32) -> Result<Settled, Error> {
         ["terminal", "level-1", "level-2", "level-3"]
             .map(|class| format!("fabric.link.{class}.vc_buffer=8 KiB")),
     );
-    set.extend([format!("experiment.duration={us} us"), format!("output.window={} ns", window(us))]);
+    set.extend(effort.times());
     set.push("output.per_port=true".to_owned());
     Ok(settled(&experiments.run(FILE, &set)?))
 }
@@ -289,7 +297,8 @@ mod tests {
         // Racks of eight hubs: crossover at 16.5; of four: at 4.5.
         for (switches, racks) in [(4, 9), (4, 17), (2, 5)] {
             let shape = Shape { boards: 2, switches, racks: &[] };
-            let size = size(&experiments, (&shape, racks), 30).unwrap();
+            let effort = Effort { shapes: &[], window: 500 };
+            let size = size(&experiments, (&shape, racks), &effort).unwrap();
             assert!(size.off().abs() <= WITHIN, "{racks} racks: {:+.4}", size.off());
             assert_eq!(size.busy[0] > size.busy[1], size.within(), "{racks} racks: {:?}", size.busy);
         }
