@@ -155,7 +155,7 @@ examples() {
       hybrid-72.toml) set -- --set experiment.duration="300 us" --set 'hybrid.switch=["100 us", "200 us"]' --set hybrid.window="50 us" ;;
       # What they are warm after is longer than the others' runs.
       service-classes.toml) set -- --set experiment.duration="60 us" --set experiment.warmup="20 us" ;;
-      congestion-control.toml) set -- --set experiment.duration="100 us" --set experiment.warmup="20 us" --set output.window="20 us" ;;
+      congestion-control.toml | datacentre.toml) set -- --set experiment.duration="100 us" --set experiment.warmup="20 us" --set output.window="20 us" ;;
       hybrid-auto.toml) set -- --set experiment.duration="4.6 ms" ;;
       *) if grep -q '^until' "$file"; then set --; else set -- --set experiment.duration="50 us"; fi ;;
     esac

@@ -44,7 +44,10 @@ pub fn all(
     if !observer.done.is_empty() {
         observer.done.sort_unstable();
         let operations = operations(cx, names, observer);
-        tables.extend(calls::add(operations, transfers, &jobs, &|row| observer.done[row].posted));
+        let host = |job, rank| cx.host(job, rank);
+        let within = |job, from, to| cx.describes_nodes && cx.within(host(job, from), host(job, to));
+        let posted = |row: usize| observer.done[row].posted;
+        tables.extend(calls::add(operations, transfers, &jobs, &posted, &within));
         tables.extend(calls(cx, &jobs, observer));
     }
     tables

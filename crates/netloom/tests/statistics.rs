@@ -150,3 +150,54 @@ fn detours_are_counted_by_window() {
     assert!(longer > 100 && detoured(&valiant.tables).len() == 10, "{longer}");
     assert_eq!(detoured(&valiant.tables).iter().sum::<u64>(), longer as u64);
 }
+
+/// Each iteration sends to the neighbour on the terminal and to one elsewhere, larger each time, and reduces; what is sent before and behind counts to no iteration, and all of
+/// it to the region around.
+#[test]
+fn steps_hold_what_is_sent_in_them() {
+    let program = "ranks 8\nall {\n  enter \"all of it\"\n  sendrecv 7 B to rank ^ 4 recv 7 B from rank ^ 4\n  repeat 3 as step {\n    mark \"iteration\" step\n    \
+                   irecv (100 * step + 100) B from rank ^ 1\n    irecv (100 * step + 100) B from rank ^ 2\n    isend (100 * step + 100) B to rank ^ 1\n    \
+                   isend (100 * step + 100) B to rank ^ 2\n    waitall\n    allreduce 8 B\n  }\n  mark \"rest\"\n  leave\n  send 1 B to rank ^ 4\n  recv 1 B from rank ^ 4\n}\n";
+    let file = std::env::temp_dir().join(format!("netloom-steps-{}.ranks", std::process::id()));
+    std::fs::write(&file, program).unwrap();
+    let packet = "kind = \"packet\"\npacket = \"1 KiB\"\nchunk = \"256 B\"\nvcs = 4\n";
+    for model in [packet, "kind = \"flow\"\n", "kind = \"delay\"\n"] {
+        let whole = text(model);
+        let jobs = whole.find("[[job]]").unwrap()..whole.find("[model]").unwrap();
+        let job = format!(
+            "[[job]]\nname = \"steps\"\nworkload = \"trace\"\nfile = \"{}\"\nranks_per_terminal = 2\n[node]\ncores = 2\n",
+            file.display()
+        );
+        let whole = whole.replace(&whole[jobs], &job).replace("[output]", "[output]\noperations = true");
+        let finished = Experiment::from_text(whole).run().unwrap_or_else(|e| panic!("{model}: {e}"));
+        let steps = table(&finished.tables, "steps");
+        let text =
+            |name: &str| steps.text_column(name).unwrap().iter().map(str::to_owned).collect::<Vec<_>>();
+        let of = |step: &str, kind: &str, reach: &str| -> (u64, u64) {
+            let rows = text("step").into_iter().zip(text("kind")).zip(text("reach")).enumerate();
+            let rows =
+                rows.filter(|(_, ((s, k), r))| s == step && k == kind && r == reach).map(|(row, _)| row);
+            let rows: Vec<usize> = rows.collect();
+            let sum = |name: &str| rows.iter().map(|&row| numbers(steps, name)[row]).sum();
+            (sum("messages"), sum("bytes"))
+        };
+        for step in 0..3u64 {
+            let name = format!("iteration {step}");
+            let size = 100 * step + 100;
+            for reach in ["within", "leaving"] {
+                assert_eq!(of(&name, "point-to-point", reach), (8, 8 * size), "{model}: {name} {reach}");
+            }
+        }
+        assert_eq!(of("all of it", "point-to-point", "within"), (24, 8 * 600), "{model}");
+        assert_eq!(of("all of it", "point-to-point", "leaving"), (8 + 24, 8 * 7 + 8 * 600), "{model}");
+        assert_eq!(of("rest", "point-to-point", "leaving"), (8, 8), "{model}");
+        // All messages of the collectives are in iterations, and every message is in a step or a region.
+        let collective =
+            |step: &str| of(step, "collective", "within").0 + of(step, "collective", "leaving").0;
+        let of_iterations: u64 = (0..3).map(|step| collective(&format!("iteration {step}"))).sum();
+        assert!(of_iterations == collective("all of it") && of_iterations.is_multiple_of(3), "{model}");
+        let all = of_iterations + 24 + 32 + 8;
+        assert_eq!(all, sum(table(&finished.tables, "ranks"), "messages_sent"), "{model}");
+    }
+    std::fs::remove_file(&file).unwrap();
+}

@@ -6,6 +6,7 @@
 //! A mark is reached when what the rank had to wait for there is over; within a computation, at its share of it. Of a run that is cut, marks in and behind what is not over are
 //! left out.
 
+use crate::steps::{Sent, Steps};
 use base::{index::RankId, time::Ps};
 use model::setup::JobOf;
 use results::{
@@ -80,6 +81,8 @@ type Key = (u32, u32, u32);
 /// Adds the columns `call`, `peer` and `tag` to a table of operations, which has them by job, rank and number, and makes the table of marks, if there are any. `transfers`
 /// says what receives took, and `begun` when an operation began, by row.
 ///
+/// `within` says whether a message of a job's rank to another stays on its terminal: where something is marked, a table `steps` tells what is sent in each step.
+///
 /// `call` is empty of computations and in programs without MPI calls; `peer` and `tag` are missing of what is no message, and of a probe for
 /// anybody. The tag of a collective's message is the number of the call on its communicator.
 #[must_use]
@@ -88,22 +91,28 @@ pub fn add(
     transfers: Option<&Table>,
     jobs: &[JobOf<'_>],
     begun: &dyn Fn(usize) -> Ps,
+    within: &dyn Fn(u32, RankId, RankId) -> bool,
 ) -> Vec<Table> {
     let keys = keys(&operations, jobs, ["rank", "operation"]);
     let (Some(keys), Some(ends)) = (keys, operations.u64_column("end_ps")) else { return vec![operations] };
     debug_assert!(keys.is_sorted(), "operations come by job, rank and number");
-    let (mut calls, mut marked) = (TextColumn::default(), marks::table());
+    let (mut calls, mut marked) = (TextColumn::default(), (marks::table(), Steps::default()));
     let (mut peers, mut tags) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
     let mut open = Vec::new();
     for of_rank in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let (job, first) = (&jobs[of_rank[0].0 as usize], tags.len());
-        let mut reading = job.program.map(|p| Reading::new(p, RankId::new(of_rank[0].1)));
+        let rank = RankId::new(of_rank[0].1);
+        let (mut reading, mut sent) = (job.program.map(|p| Reading::new(p, rank)), Vec::new());
         for &(.., number) in of_rank {
             let found = reading.as_mut().and_then(|r| r.operation(number));
             let (call, peer, tag) = found.map_or(("", None, None), |(op, call)| said(job, &op, call));
             let any = |op: &Op| op.kind == Kind::Recv && (op.peer == ANY_RANK || op.tag == ANY_TAG);
             if found.is_some_and(|(op, _)| any(&op)) {
                 open.push(tags.len());
+            }
+            if let Some((op, _)) = found.filter(|(op, _)| op.kind == Kind::Send) {
+                let within = within(of_rank[0].0, rank, op.peer);
+                sent.push(Sent { number, bytes: op.amount, collective: op.collective > 0, within });
             }
             calls.push(call);
             peers.push(peer);
@@ -114,7 +123,7 @@ pub fn add(
                 let found = of_rank.binary_search_by_key(&number, |k| k.2.into()).ok()?;
                 Some((begun(first + found), ends[first + found]))
             };
-            mark(&mut marked, (job, of_rank), &mut reading, &row);
+            mark(&mut marked, (job, of_rank), (&mut reading, &sent), &row);
         }
     }
     if let Some(transfers) = transfers.filter(|_| !open.is_empty()) {
@@ -124,31 +133,45 @@ pub fn add(
         .with("call", Column::Text(calls))
         .with("peer", Column::Maybe(peers))
         .with("tag", Column::Maybe(tags));
-    if marked.rows() > 0 { vec![operations, marked] } else { vec![operations] }
+    let (marked, steps) = marked;
+    let marked = (marked.rows() > 0).then_some(marked);
+    std::iter::once(operations).chain(marked).chain(steps.table(jobs)).collect()
 }
 
-/// Enters what a rank marked. `row` gives the beginning and the end of an operation that is over.
+/// Enters what a rank marked, and what it sent in between. `row` gives the beginning and the end of an operation that is over.
 fn mark(
-    table: &mut Table,
+    (table, steps): &mut (Table, Steps),
     (job, of_rank): (&JobOf<'_>, &[Key]),
-    reading: &mut Reading,
+    (reading, sent): (&mut Reading, &[Sent]),
     row: &dyn Fn(u64) -> Option<(Ps, Ps)>,
 ) {
-    let Some(&(_, rank, last)) = of_rank.last() else { return };
-    let (mut now, mut entered) = (job.start, Vec::new());
+    let Some(&(number, rank, last)) = of_rank.last() else { return };
+    // Regions by name and step; the step of the last instant.
+    let (mut now, mut entered, mut instant) = (job.start, Vec::<(String, usize)>::new(), None);
     reading.go_on(last);
+    let mut sent = sent.iter().peekable();
+    let mut count = |entered: &[(String, usize)], instant: Option<usize>, below: u64, steps: &mut Steps| {
+        while let Some(sent) = sent.next_if(|s| u64::from(s.number) < below) {
+            steps.count(entered.iter().map(|e| e.1).chain(instant), sent);
+        }
+    };
     for marked in &reading.marks {
-        let Some(at) = reached(marked, job.start, reading.over, row) else { break };
+        count(&entered, instant, marked.place.next, steps);
+        let Some(at) = reached(marked, job.start, reading.over, row) else { return };
         now = at.max(now);
+        let name = marked.mark.to_string();
         let name = match marked.mark.kind {
-            MarkKind::Instant => marked.mark.to_string(),
+            MarkKind::Instant => {
+                instant = Some(steps.reach(number, false, &name, now));
+                name
+            }
             MarkKind::Enter => {
-                entered.push(marked.mark.to_string());
-                marked.mark.to_string()
+                entered.push((name.clone(), steps.reach(number, true, &name, now)));
+                name
             }
             // A trace may begin within a region.
             MarkKind::Leave => match entered.pop() {
-                Some(name) => name,
+                Some((name, _)) => name,
                 None => continue,
             },
         };
@@ -160,6 +183,7 @@ fn mark(
             Cell::U64(now),
         ]);
     }
+    count(&entered, instant, u64::MAX, steps);
 }
 
 /// When a mark is reached; none if it is not. A computation behind the last call is not replayed: `over` says that there is none.
@@ -183,6 +207,7 @@ fn reached(
     let share = u128::from(end - begun) * u128::from(mark.into.min(amount)) / u128::from(amount.max(1));
     Some(at.max(begun + share as u64))
 }
+
 /// Call, other rank and tag of an operation.
 fn said<'a>(job: &'a JobOf<'_>, op: &Op, call: &'static str) -> (&'a str, Option<u32>, Option<u32>) {
     let call = if call.is_empty() && op.collective > 0 { job.collective(op.collective) } else { call };

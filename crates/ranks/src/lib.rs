@@ -3,7 +3,7 @@
 //! The contract between networks and those who live on them: [`carrier`], [`hosted`]. The host of rank programs: [`programs`], with who lives where
 //! ([`roster`]), the operations that are not yet finished ([`operations`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
 //! what travels beside a message ([`envelope`]), nodes with their cores and memories ([`node`], [`memories`]); state lies in engine tables. What was done, added up ([`tally`]) and by
-//! collective call ([`instances`]); which calls operations belong to, and what is marked between them ([`calls`]); what a job had to wait for
+//! collective call ([`instances`]); which calls operations belong to, what is marked between them and sent in each step ([`calls`]); what a job had to wait for
 //! ([`critical`]); why ranks cannot go on ([`stuck`]), and which messages their receives had no room for ([`truncated`]).
 //! Models without packets check their messages with [`messages`].
 
@@ -28,6 +28,7 @@ pub mod params;
 pub mod programs;
 pub mod roster;
 pub mod sizes;
+mod steps;
 pub mod stuck;
 pub mod tally;
 pub mod truncated;

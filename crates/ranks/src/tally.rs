@@ -209,7 +209,9 @@ impl Tally {
         rows.sort_unstable_by_key(|f| (place(f), f.number));
         let causes = causes.map_or_else(Vec::new, |c| c.tables(jobs));
         let operations = operations(&rows, jobs, place);
-        tables.extend(calls::add(operations, causes.first(), jobs, &|row| rows[row].ready));
+        let terminal = |job, rank| roster.terminal(job, rank);
+        let within = |job, from, to| roster.describes_nodes() && terminal(job, from) == terminal(job, to);
+        tables.extend(calls::add(operations, causes.first(), jobs, &|row| rows[row].ready, &within));
         let step = |f: &Finished| Step {
             job: place(f).0,
             rank: place(f).1,

@@ -289,7 +289,14 @@ fn judged(found: &Found, all: &[Found], exchange: &[[f64; 2]; 3]) -> Vec<Stateme
         statement(
             "adaptive choice is at least as good as any that is static",
             pairs.iter().all(|pair| pair.1 <= pair.0 + SAME),
-            pairs.iter().map(|p| format!("{:.3} <= {:.3}", p.1, p.0)).collect::<Vec<_>>().join(", "),
+            format!(
+                "{} (no worse: at most {SAME} more)",
+                pairs
+                    .iter()
+                    .map(|p| format!("{:.3} adaptive, {:.3} static", p.1, p.0))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            ),
         ),
     ];
     all.extend(limits(found));

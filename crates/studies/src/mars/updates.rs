@@ -30,7 +30,7 @@ const WINDOWS: u64 = 60;
 pub struct Effort {
     /// Shapes of racks and how many of them, in turn.
     pub shapes: &'static [Shape],
-    /// Length of a window in ns. A run is [`WINDOWS`] whole ones, of which the last two thirds are measured.
+    /// Length of a window in ns. A run is 60 whole ones, of which the last two thirds are measured.
     pub window: u32,
 }
 
