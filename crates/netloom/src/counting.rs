@@ -103,7 +103,12 @@ impl Asked<'_> {
         if self.ranks != 0 && self.ranks < list.ranks {
             return Err(usage(format!("--ranks {}: the list has {} ranks", self.ranks, list.ranks)));
         }
-        self.on_hosts(subnet, sends, self.ranks.max(list.ranks))
+        let ranks = self.ranks.max(list.ranks);
+        if ranks == 1 {
+            return Err(usage(format!("`{file}` names rank 0 alone; a pattern needs at least 2 ranks"))
+                .with_help("give --ranks, where there are more than the list names"));
+        }
+        self.on_hosts(subnet, sends, ranks)
     }
 
     fn task(&self, subnet: &Subnet, pattern: LevelPattern) -> Result<Task, Error> {
