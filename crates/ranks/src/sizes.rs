@@ -62,6 +62,29 @@ impl SizeSums {
     }
 }
 
+/// Adds the columns of [`cells`] to a table.
+pub(crate) fn with_sums(table: Table) -> Table {
+    table
+        .with("kind", Column::text())
+        .with("reach", Column::text())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s())
+        .with("mean_bytes", Column::f64s())
+        .with("deviation_bytes", Column::f64s())
+}
+
+/// Messages of collectives or between ranks, within a terminal or leaving it, as the end of a row.
+pub(crate) fn cells(collective: bool, within: bool, sums: &SizeSums) -> [Cell<'static>; 6] {
+    [
+        Cell::Text(if collective { "collective" } else { "point-to-point" }),
+        Cell::Text(if within { "within" } else { "leaving" }),
+        Cell::U64(sums.messages),
+        Cell::U64(sums.bytes),
+        Cell::F64(sums.mean()),
+        Cell::F64(sums.deviation()),
+    ]
+}
+
 /// What is told apart: window, job, whether it is a part of a collective, and whether it stays within its terminal.
 type Kind = (u64, u32, bool, bool);
 
@@ -138,26 +161,11 @@ impl Sizes {
 
     /// One row per window, job and kind of message that occurs.
     fn by_window(&self, jobs: &[JobOf<'_>]) -> Table {
-        let mut table = Table::new("message_windows")
-            .with("time_ps", Column::u64s())
-            .with("job", Column::text())
-            .with("kind", Column::text())
-            .with("reach", Column::text())
-            .with("messages", Column::u64s())
-            .with("bytes", Column::u64s())
-            .with("mean_bytes", Column::f64s())
-            .with("deviation_bytes", Column::f64s());
+        let table = Table::new("message_windows").with("time_ps", Column::u64s()).with("job", Column::text());
+        let mut table = with_sums(table);
         for (&(window, job, collective, within), sums) in &self.windows {
-            table.push(&[
-                Cell::U64(window.saturating_mul(self.window)),
-                Cell::Text(jobs[job as usize].name),
-                Cell::Text(if collective { "collective" } else { "point-to-point" }),
-                Cell::Text(if within { "within" } else { "leaving" }),
-                Cell::U64(sums.messages),
-                Cell::U64(sums.bytes),
-                Cell::F64(sums.mean()),
-                Cell::F64(sums.deviation()),
-            ]);
+            let place = [Cell::U64(window.saturating_mul(self.window)), Cell::Text(jobs[job as usize].name)];
+            table.push(&[&place[..], &cells(collective, within, sums)].concat());
         }
         table
     }

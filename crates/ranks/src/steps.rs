@@ -4,7 +4,7 @@
 //! A step begins with an instant that a rank marks and lasts until its next one, or is a region from its beginning to its end, with those within it. A message belongs to
 //! the steps in which its sender's program sends it, in the order of the program and not by time: ranks reach a step when they do.
 
-use crate::sizes::SizeSums;
+use crate::sizes::{SizeSums, cells, with_sums};
 use base::time::Ps;
 use model::setup::JobOf;
 use results::table::{Cell, Column, Table};
@@ -70,18 +70,13 @@ impl Steps {
         if self.sums.is_empty() {
             return None;
         }
-        let mut table = Table::new("steps")
+        let table = Table::new("steps")
             .with("job", Column::text())
             .with("step", Column::text())
             .with("marked", Column::text())
             .with("first_ps", Column::u64s())
-            .with("last_ps", Column::u64s())
-            .with("kind", Column::text())
-            .with("reach", Column::text())
-            .with("messages", Column::u64s())
-            .with("bytes", Column::u64s())
-            .with("mean_bytes", Column::f64s())
-            .with("deviation_bytes", Column::f64s());
+            .with("last_ps", Column::u64s());
+        let mut table = with_sums(table);
         let mut rows: Vec<_> = self.sums.iter().collect();
         // Regions before what is marked within them at the same time.
         let place = |step: &Step| (step.job, step.reached[0], !step.region);
@@ -91,19 +86,14 @@ impl Steps {
         });
         for (&(step, collective, within), sums) in rows {
             let step = &self.steps[step];
-            table.push(&[
+            let place = [
                 Cell::Text(jobs[step.job as usize].name),
                 Cell::Text(&step.name),
                 Cell::Text(if step.region { "region" } else { "instant" }),
                 Cell::U64(step.reached[0]),
                 Cell::U64(step.reached[1]),
-                Cell::Text(if collective { "collective" } else { "point-to-point" }),
-                Cell::Text(if within { "within" } else { "leaving" }),
-                Cell::U64(sums.messages),
-                Cell::U64(sums.bytes),
-                Cell::F64(sums.mean()),
-                Cell::F64(sums.deviation()),
-            ]);
+            ];
+            table.push(&[&place[..], &cells(collective, within, sums)].concat());
         }
         Some(table)
     }
