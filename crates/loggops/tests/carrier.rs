@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod programs;
-
+use crate::programs::{alltoall, binomial, dissemination, ring, stencil, wavefront};
 use base::{
     index::{RankId, TerminalId},
     time::{NEVER, Ps},
@@ -21,7 +19,6 @@ use loggops::{
     run::{delays, plain, simulate},
 };
 use model::setup::JobSetup;
-use programs::{alltoall, binomial, dissemination, ring, stencil, wavefront};
 use ranks::{
     hosted::Hosted,
     kit::{self, Plan, Planned},

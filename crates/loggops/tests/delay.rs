@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod programs;
-
+use crate::programs::{alltoall, binomial, chains, dissemination, random, ring, stencil, wavefront};
 use base::{
     index::{RankId, TerminalId},
     time::NEVER,
@@ -19,7 +18,6 @@ use loggops::{
     run::{context, plain, simulate},
 };
 use model::{Failure, setup::Scheduling};
-use programs::{alltoall, binomial, chains, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
 use ranks::roster::GlobalRank;
 use results::{summary::State, table::Column};
@@ -84,7 +82,7 @@ fn trees_and_dissemination_have_closed_forms() {
 /// What the program LogGOPSim says of small cases.
 #[test]
 fn small_cases_agree_with_loggopsim() {
-    for (name, ranks, set, expected) in programs::known() {
+    for (name, ranks, set, expected) in crate::programs::known() {
         assert_eq!(longest(ranks, &SETS[set]), expected, "{name}, set {set}");
     }
 }

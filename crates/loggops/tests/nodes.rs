@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod programs;
-
+use crate::programs::random;
 use base::{index::TerminalId, rate::Bandwidth, time::NEVER};
 use engine::undo_check;
 use loggops::{
@@ -13,7 +11,6 @@ use loggops::{
     observe::{Measure, Observer},
     run::{context, plain, simulate},
 };
-use programs::random;
 use proptest::prelude::*;
 use ranks::{
     node::{Kernel, Memory, Node},

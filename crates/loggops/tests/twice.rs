@@ -5,20 +5,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod cases;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod programs;
-mod reference;
-
-use cases::{Case, CaseJob};
+use crate::cases::{Case, CaseJob};
+use crate::programs::{binomial, dissemination, random, ring, stencil, wavefront};
+use crate::reference::{FAULTS, Fault, Job, Outcome};
 use loggops::{
     DelayConfig, DelaySetup,
     observe::Measure,
     run::{plain, simulate},
 };
-use programs::{binomial, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
-use reference::{FAULTS, Fault, Job, Outcome};
 use results::table::Column;
 use std::sync::Arc;
 use workload::program::{
@@ -69,7 +64,7 @@ fn rules(case: &Case, fault: Option<Fault>) -> Outcome {
         Job { program: &**program, start, compute_ppb, stream }
     };
     let jobs: Vec<Job<'_>> = case.jobs.iter().map(job).collect();
-    reference::simulate(&jobs, &case.config, fault)
+    crate::reference::simulate(&jobs, &case.config, fault)
 }
 
 /// Where two outcomes part.
@@ -176,7 +171,7 @@ fn agree(
     };
     let program = List::new(ranks);
     let job = Job { program: &program, start: 0, compute_ppb: 1_000_000_000, stream: false };
-    let rules = reference::simulate(&[job], &config, None);
+    let rules = crate::reference::simulate(&[job], &config, None);
     let setup = plain(Arc::new(program.clone()), config);
     let measure = Measure { operations: true, ..Measure::default() };
     let model = outcome(&DelaySetup { measure, ..setup });

@@ -1,0 +1,11 @@
+//! The tests of delays as one program: what they run is compiled and linked once.
+
+mod cases;
+mod programs;
+mod reference;
+
+mod carrier;
+mod delay;
+mod node_naive;
+mod nodes;
+mod twice;
