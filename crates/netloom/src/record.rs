@@ -17,13 +17,14 @@ use std::{
 };
 
 /// The sources of the library.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("record.h", include_str!("record/record.h")),
     ("record.c", include_str!("record/record.c")),
     ("communicators.c", include_str!("record/communicators.c")),
     ("messages.c", include_str!("record/messages.c")),
     ("collectives.c", include_str!("record/collectives.c")),
     ("missing.c", include_str!("record/missing.c")),
+    ("windows.c", include_str!("record/windows.c")),
 ];
 
 /// File name of the library.

@@ -5,6 +5,49 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* All that there is with windows; on `half` two of the ranks. */
+static void one_sided(MPI_Comm half, int rank, int right, int left, double *in) {
+    MPI_Win win, two;
+    MPI_Group all, one;
+    MPI_Request request;
+    double *memory, one_more = 1;
+    int flag = 0;
+    MPI_Win_allocate(800, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_create(in, 800, 8, MPI_INFO_NULL, half, &two);
+    MPI_Win_fence(0, win);
+    MPI_Put(in, 5, MPI_DOUBLE, right, 0, 5, MPI_DOUBLE, win);
+    MPI_Get(in, 3, MPI_DOUBLE, left, 0, 3, MPI_DOUBLE, win);
+    MPI_Put(in, 5, MPI_DOUBLE, MPI_PROC_NULL, 0, 5, MPI_DOUBLE, win);
+    MPI_Win_fence(0, win);
+    /* The window of two: each posts to the other one. */
+    int other;
+    MPI_Comm_rank(half, &other);
+    other = 1 - other;
+    MPI_Comm_group(half, &all);
+    MPI_Group_incl(all, 1, &other, &one);
+    MPI_Win_post(one, 0, two);
+    MPI_Win_start(one, 0, two);
+    MPI_Accumulate(in, 2, MPI_DOUBLE, other, 0, 2, MPI_DOUBLE, MPI_SUM, two);
+    MPI_Win_complete(two);
+    while (!flag) MPI_Win_test(two, &flag);
+    /* All take turns with rank 0. */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Fetch_and_op(&one_more, in, MPI_DOUBLE, 0, 0, MPI_SUM, win);
+    MPI_Compare_and_swap(in, in + 1, in + 2, MPI_LONG, 0, 1, win);
+    MPI_Win_flush(0, win);
+    MPI_Win_unlock(0, win);
+    MPI_Win_lock_all(0, two);
+    MPI_Rget(in, 4, MPI_DOUBLE, other, 0, 4, MPI_DOUBLE, two, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Get_accumulate(in, 1, MPI_DOUBLE, in + 5, 1, MPI_DOUBLE, other, 0, 1, MPI_DOUBLE, MPI_SUM, two);
+    MPI_Win_flush_all(two);
+    MPI_Win_unlock_all(two);
+    MPI_Win_free(&two);
+    MPI_Win_free(&win);
+    MPI_Group_free(&all);
+    MPI_Group_free(&one);
+}
+
 int main(int argc, char **argv) {
     int rank, size, i, flag, index, done, which[4];
     MPI_Init(&argc, &argv);
@@ -69,13 +112,12 @@ int main(int argc, char **argv) {
     MPI_Status seen;
     if (rank == 0) MPI_Send(out, 9, MPI_INT, 1, 8, MPI_COMM_WORLD);
     if (rank == 1) { MPI_Probe(0, 8, MPI_COMM_WORLD, &seen); MPI_Recv(in, 9, MPI_INT, 0, 8, MPI_COMM_WORLD, &seen); }
-    if (argc > 1) {
-        MPI_Win win;
-        MPI_Win_create(out, 800, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-        MPI_Win_fence(0, win);
-        MPI_Put(in, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE, win);
-        MPI_Win_fence(0, win);
-        MPI_Win_free(&win);
+    if (argc > 1) one_sided(half, rank, right, left, in);
+    if (argc > 2) {
+        MPI_Comm later;
+        MPI_Comm_idup(MPI_COMM_WORLD, &later, &r[0]);
+        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+        MPI_Comm_free(&later);
     }
     MPI_Comm_free(&half);
     MPI_Comm_free(&copy);

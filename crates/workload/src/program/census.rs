@@ -5,7 +5,7 @@ use super::{
     file::Content,
     lower::{self, graph::lower_graph},
     mpi::{Call, Collective, Envelope, Mode, PROC_NULL, Script},
-    ranks::collective_name,
+    ranks::{collective_name, one_sided_name},
 };
 use base::{
     hash::hash4,
@@ -287,6 +287,7 @@ fn name(call: &Call) -> &'static str {
         Call::CommSplit { .. } => "split",
         Call::CommCreate { .. } => "create",
         Call::CommFree(_) => "free_comm",
+        Call::OneSided(call) => one_sided_name(call),
         Call::Mark(_) => "mark",
     }
 }

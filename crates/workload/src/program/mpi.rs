@@ -4,44 +4,16 @@
 //! chooses, as an MPI program holds handles: a request number may be used again once its request is complete. Ranks in calls are
 //! ranks of the communicator.
 
+mod names;
+mod one_sided;
+
+pub use names::{ANY_PEER, Comm, CommRank, PROC_NULL, Request, WORLD, Window};
+pub use one_sided::{OneSided, TransferKind};
+
 use super::Damage;
-use base::{index::RankId, numbers, time::Ps};
+use base::{index::RankId, time::Ps};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// A request, as its script numbers it.
-pub type Request = u32;
-/// A communicator, as its script numbers it; [`WORLD`] exists from the start.
-pub type Comm = u32;
-/// The communicator of all ranks of the job.
-pub const WORLD: Comm = 0;
-
-numbers! {
-    /// A rank of a communicator, counted within it: what calls speak of. Where it stands in the job is another number, a [`RankId`], which
-    /// the communicator's members tell.
-    CommRank(u32);
-}
-
-impl CommRank {
-    /// The number that a rank of the job has in [`WORLD`]: the same.
-    #[inline]
-    #[must_use]
-    pub const fn in_world(rank: RankId) -> Self {
-        Self::new(rank.number())
-    }
-
-    /// The rank of the job that has this number in [`WORLD`].
-    #[inline]
-    #[must_use]
-    pub const fn of_world(self) -> RankId {
-        RankId::new(self.number())
-    }
-}
-
-/// The null process: transfers with it finish at once and move nothing.
-pub const PROC_NULL: CommRank = CommRank::new(u32::MAX - 1);
-/// Any rank of the communicator, as a receive's peer.
-pub const ANY_PEER: CommRank = CommRank::new(u32::MAX);
 
 /// Completion semantics of a send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -315,6 +287,8 @@ pub enum Call {
     },
     /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
+    /// Any call of one-sided communication.
+    OneSided(OneSided),
     /// No call, but a place between calls; only where [`Script::open_marked`] reads.
     Mark(Mark),
 }
@@ -351,6 +325,7 @@ impl Call {
             Self::CommSplit { .. } => "MPI_Comm_split",
             Self::CommCreate { .. } => "MPI_Comm_create",
             Self::CommFree(_) => "MPI_Comm_free",
+            Self::OneSided(call) => call.name(),
         }
     }
 }

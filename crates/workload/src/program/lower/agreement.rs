@@ -12,11 +12,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// Calls that make communicators or are for windows: named after the collectives in [`crate::program::Program::collectives`].
+pub(super) const MAKERS: [&str; 6] =
+    ["MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create", "MPI_Win_create", "MPI_Win_fence", "MPI_Win_free"];
+
 /// What ranks must agree on in a collective call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Agreed {
-    /// Which one; `None` for a call that makes a communicator.
-    kind: Option<CollectiveKind>,
+    /// Its number among the collectives, and behind them the [`MAKERS`].
+    kind: u16,
     root: CommRank,
     bytes: u64,
     /// Where it is called, which ranks need not agree on.
@@ -24,16 +28,18 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    pub(super) fn new(call: &Collective, makes: bool, position: u32) -> Self {
+    /// `maker` is the number among the [`MAKERS`], if it is one.
+    pub(super) fn new(call: &Collective, maker: Option<u16>, position: u32) -> Self {
         use CollectiveKind::{Alltoallw, NeighborAllgather, NeighborAlltoall};
         let uneven = matches!(call.kind, Alltoallw | NeighborAllgather | NeighborAlltoall);
-        let bytes = if call.counts.is_some() || uneven || makes { 0 } else { call.bytes };
-        Self { kind: (!makes).then_some(call.kind), root: call.root, bytes, position }
+        let bytes = if call.counts.is_some() || uneven || maker.is_some() { 0 } else { call.bytes };
+        let kind = maker.map_or(call.kind as u16, |maker| CollectiveKind::ALL.len() as u16 + maker);
+        Self { kind, root: call.root, bytes, position }
     }
 
     /// Adds itself to what was called before.
     pub(super) fn after(&self, calls: u64) -> u64 {
-        let kind = self.kind.map_or(0, |kind| 1 + kind as u64);
+        let kind = 1 + u64::from(self.kind);
         mix64(mix64(calls ^ (kind << 32 | u64::from(self.root))).wrapping_add(self.bytes))
     }
 
@@ -44,7 +50,10 @@ impl Agreed {
 
 impl fmt::Display for Agreed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(kind) = self.kind else { return write!(f, "a call that makes a communicator") };
+        let number = usize::from(self.kind);
+        let Some(kind) = CollectiveKind::ALL.get(number) else {
+            return f.write_str(MAKERS[number - CollectiveKind::ALL.len()]);
+        };
         write!(f, "{} with root {} and {} B", kind.name(), self.root, self.bytes)
     }
 }

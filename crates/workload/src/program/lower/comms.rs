@@ -17,12 +17,24 @@ pub(in crate::program) struct Communicators {
     members: Vec<Option<Arc<[RankId]>>>,
     /// By rank and call that makes one: number and own rank in it, unless the rank is not in it.
     made: Column<RankId, Vec<Option<(u32, CommRank)>>>,
+    /// A call of one-sided communication was read.
+    one_sided: bool,
 }
 
 impl Communicators {
     /// What a rank's n-th call got; the outer `None` if the calls were not read.
     pub(in crate::program) fn made(&self, rank: RankId, n: usize) -> Option<Option<(u32, CommRank)>> {
         self.made.get(rank)?.get(n).copied()
+    }
+
+    /// Number of communicators, the world among them.
+    pub(in crate::program) fn count(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// True if a call of one-sided communication was read.
+    pub(in crate::program) fn one_sided(&self) -> bool {
+        self.one_sided
     }
 
     /// Ranks of the job, `None` if they have the same numbers.
@@ -36,7 +48,7 @@ impl Communicators {
 /// # Errors
 /// If the source is damaged, or ranks do not agree.
 pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
-    let mut comms = Communicators { members: vec![None], made: Column::default() };
+    let mut comms = Communicators { members: vec![None], made: Column::default(), one_sided: false };
     if !script.makes_communicators() {
         return Ok(comms);
     }
@@ -45,7 +57,8 @@ pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, 
     let mut walk = Walk { script, at: Column::default(), waiting: vec![Vec::new()], comms };
     for rank in RankId::first(ranks) {
         let known = BTreeMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
-        walk.at.push(Rank { calls: makers(script, rank)?, next: 0, known });
+        let calls = makers(script, rank, &mut walk.comms.one_sided)?;
+        walk.at.push(Rank { calls, next: 0, known });
     }
     let mut ready: Vec<RankId> = RankId::first(ranks).rev().collect();
     while let Some(rank) = ready.pop() {
@@ -84,8 +97,8 @@ enum What {
     Create(Arc<[CommRank]>),
 }
 
-/// The calls of a rank that matter here, with their positions.
-fn makers(script: &dyn Script, rank: RankId) -> Result<Vec<(Maker, u32)>, Damage> {
+/// The calls of a rank that matter here, with their positions. Whether one of them is one-sided is noted, too.
+fn makers(script: &dyn Script, rank: RankId, one_sided: &mut bool) -> Result<Vec<(Maker, u32)>, Damage> {
     let (mut calls, mut found) = (script.open(rank), Vec::new());
     while let Some((call, position)) = calls.next()? {
         let maker = match call {
@@ -93,6 +106,10 @@ fn makers(script: &dyn Script, rank: RankId) -> Result<Vec<(Maker, u32)>, Damage
             Call::CommSplit { comm, color, key, new } => Maker::Make(comm, new, What::Split(color, key)),
             Call::CommCreate { comm, group, new } => Maker::Make(comm, new, What::Create(group)),
             Call::CommFree(comm) => Maker::Free(comm),
+            Call::OneSided(_) => {
+                *one_sided = true;
+                continue;
+            }
             _ => continue,
         };
         found.push((maker, position));

@@ -1,17 +1,18 @@
 //! One rank's calls, turned into operations as they are asked for.
 
 use super::{
-    agreement::{Agreed, Watched},
+    agreement::{Agreed, MAKERS, Watched},
     chain::{Chain, Round, blank},
     handles::Handles,
-    shared::{MAKERS, Shared},
+    shared::Shared,
+    windows::{Access, Emit, Then},
 };
 use crate::program::{
     ANY_RANK, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
     collective::{Algorithm, Task},
     mpi::{
-        ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL,
-        Request, WORLD,
+        ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, OneSided,
+        PROC_NULL, Request, WORLD, Window,
     },
 };
 use base::{index::RankId, units::MAX_TIME};
@@ -97,6 +98,14 @@ struct Maker {
     chain: Chain,
     requests: Handles<Slot>,
     comms: Handles<Member>,
+    /// Windows, each with the communicator of its fences.
+    windows: Handles<(Access, Member)>,
+    /// Calls so far that make windows.
+    opened: usize,
+    /// Position of the last call that was read.
+    last: u32,
+    /// There are no more calls.
+    over: bool,
     /// Calls so far that make communicators.
     made: usize,
     running: Option<Running>,
@@ -139,7 +148,7 @@ impl Cursor for Lowering {
                     }
                 }
                 Ok(None) => {
-                    maker.ended();
+                    maker.ended(batch);
                     break;
                 }
                 Err(damage) => return Err(damage),
@@ -164,6 +173,10 @@ impl Lowering {
             chain: Chain::default(),
             requests: Handles::new(),
             comms,
+            windows: Handles::new(),
+            opened: 0,
+            last: 0,
+            over: false,
             made: 0,
             running: None,
             watched: None,
@@ -187,9 +200,16 @@ impl Lowering {
 impl Maker {
     /// There are no more calls.
     #[cold]
-    fn ended(&mut self) {
-        for member in self.comms.values() {
+    fn ended(&mut self, batch: &mut Batch) {
+        if std::mem::replace(&mut self.over, true) {
+            return;
+        }
+        for member in self.comms.values().chain(self.windows.values().map(|(_, member)| member)) {
             self.shared.agreement.called(member.id, self.rank, member.called);
+        }
+        for (access, _) in self.windows.values() {
+            let Self { chain, next, last: position, .. } = self;
+            access.abandoned(&mut Emit { chain, next, batch, position: *position });
         }
     }
 
@@ -201,6 +221,7 @@ impl Maker {
 
     #[inline]
     fn call(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
+        self.last = position;
         match *call {
             // A clock of a trace may have jumped.
             Call::Compute(amount) if amount > MAX_TIME => {
@@ -270,6 +291,8 @@ impl Maker {
                 self.shared.agreement.called(freed.id, self.rank, freed.called);
                 Ok(())
             }
+            Call::OneSided(OneSided::Create { comm, new }) => self.window(comm, new, position, batch),
+            Call::OneSided(ref call) => self.one_sided(call, position, batch),
             Call::Mark(_) => Ok(()),
             _ => unreachable!("the frequent calls are handled before"),
         }
@@ -386,20 +409,8 @@ impl Maker {
         batch: &mut Batch,
     ) -> Outcome {
         let comm = self.comms.get_mut(call.comm).ok_or_else(|| unknown_comm(call.comm))?;
-        let agreed = Agreed::new(call, maker.is_some(), position);
-        comm.called = agreed.after(comm.called);
-        if let Some(watched) = self.watched.as_mut().filter(|w| w.comm == comm.id) {
-            watched.calls.push_back(agreed);
-        }
-        let mut task = Task::new(call, comm.me, comm.size)?;
-        let algorithm = self.shared.options.chooser.choose(&mut task, call.algorithm)?;
-        let tag = comm.sequence % TAGS;
-        comm.sequence = comm.sequence.wrapping_add(1);
-        let collective = 1 + maker.unwrap_or(call.kind as u16);
-        let pattern = Op { context: 2 * comm.id + 1, tag, collective, ..blank(Kind::Join, position) };
-        let members = comm.members.clone();
-        let mut running = Running::new(task, algorithm, members, pattern);
-        let rounds = running.rounds;
+        let mut running = begun(&self.shared, comm, &mut self.watched, call, maker, position)?;
+        let (rounds, pattern) = (running.rounds, running.pattern);
         let Some(request) = call.request else {
             self.running = Some(running);
             return Ok(());
@@ -414,21 +425,51 @@ impl Maker {
         self.open_request(request, Slot::Once(state))
     }
 
+    /// A call that makes a window: what the rank does for others begins, and all tell each other where their memory is.
+    fn window(&mut self, comm: Comm, new: Window, position: u32, batch: &mut Batch) -> Outcome {
+        let of = self.comms.get(comm).ok_or_else(|| unknown_comm(comm))?;
+        let (me, size, members) = (of.me, of.size, of.members.clone());
+        let mut emit = Emit { chain: &mut self.chain, next: &mut self.next, batch, position };
+        let place = (self.rank, self.opened);
+        let made = Access::new(&self.shared.windows, place, (members.clone(), size), &mut emit);
+        let (access, id) = made.ok_or("the script says that it makes no windows, but this call does")?;
+        self.opened += 1;
+        let member = Member { id, me, size, members, sequence: 0, called: 0 };
+        self.windows.insert(new, (access, member));
+        self.collective(&plain(CollectiveKind::Allgather, comm, ADDRESS), Some(MADE), position, batch)
+    }
+
+    /// Any other call on a window.
+    fn one_sided(&mut self, call: &OneSided, position: u32, batch: &mut Batch) -> Outcome {
+        let window = call.window();
+        let (access, member) =
+            self.windows.get_mut(window).ok_or_else(|| format!("window {window} is not known here"))?;
+        let mut emit = Emit { chain: &mut self.chain, next: &mut self.next, batch, position };
+        match (access.call(call, &self.shared.windows, &mut emit)?, call) {
+            (Then::Request(number), &OneSided::Transfer { request: Some(request), .. }) => {
+                self.open_request(request, Slot::Once(number.map_or(State::Done, State::Op)))?;
+            }
+            (Then::Meet, _) => {
+                let maker = if matches!(call, OneSided::Free(_)) { FREED } else { FENCED };
+                let barrier = plain(CollectiveKind::Barrier, WORLD, 0);
+                let met = begun(&self.shared, member, &mut self.watched, &barrier, Some(maker), position)?;
+                self.running = Some(met);
+            }
+            _ => {}
+        }
+        if let OneSided::Free(_) = call
+            && let Some((_, freed)) = self.windows.remove(window)
+        {
+            self.shared.agreement.called(freed.id, self.rank, freed.called);
+        }
+        Ok(())
+    }
+
     /// A call that makes a communicator: a small collective, then it exists.
     fn make(&mut self, comm: Comm, new: Comm, maker: u16, position: u32, batch: &mut Batch) -> Outcome {
         let kind = if maker == 1 { CollectiveKind::Allgather } else { CollectiveKind::Allreduce };
-        let call = Collective {
-            kind,
-            comm,
-            root: CommRank::new(0),
-            bytes: 8,
-            counts: None,
-            neighbours: None,
-            request: None,
-            algorithm: None,
-        };
         debug_assert!(usize::from(maker) < MAKERS.len());
-        self.collective(&call, Some(CollectiveKind::ALL.len() as u16 + maker), position, batch)?;
+        self.collective(&plain(kind, comm, 8), Some(maker), position, batch)?;
         let made = self.shared.comms.made(self.rank, self.made);
         self.made += 1;
         let Some((id, me)) =
@@ -445,6 +486,42 @@ impl Maker {
         }
         Ok(())
     }
+}
+
+/// Numbers of calls among the [`MAKERS`].
+const MADE: u16 = 3;
+const FENCED: u16 = 4;
+const FREED: u16 = 5;
+/// Bytes that tell others where memory is: its address and its size.
+const ADDRESS: u64 = 16;
+
+/// A collective without a root, counts and a request.
+fn plain(kind: CollectiveKind, comm: Comm, bytes: u64) -> Collective {
+    let root = CommRank::new(0);
+    Collective { kind, comm, root, bytes, counts: None, neighbours: None, request: None, algorithm: None }
+}
+
+/// A collective call before its first round. `maker` is its number among the [`MAKERS`], if it is one of these.
+fn begun(
+    shared: &Shared,
+    comm: &mut Member,
+    watched: &mut Option<Watched>,
+    call: &Collective,
+    maker: Option<u16>,
+    position: u32,
+) -> Result<Running, String> {
+    let agreed = Agreed::new(call, maker, position);
+    comm.called = agreed.after(comm.called);
+    if let Some(watched) = watched.as_mut().filter(|w| w.comm == comm.id) {
+        watched.calls.push_back(agreed);
+    }
+    let mut task = Task::new(call, comm.me, comm.size)?;
+    let algorithm = shared.options.chooser.choose(&mut task, call.algorithm)?;
+    let tag = comm.sequence % TAGS;
+    comm.sequence = comm.sequence.wrapping_add(1);
+    let collective = 1 + maker.map_or(call.kind as u16, |maker| CollectiveKind::ALL.len() as u16 + maker);
+    let pattern = Op { context: 2 * comm.id + 1, tag, collective, ..blank(Kind::Join, position) };
+    Ok(Running::new(task, algorithm, comm.members.clone(), pattern))
 }
 
 impl Running {

@@ -4,9 +4,10 @@
 //! an order in which none waits for a later one, so operations are handed over in batches as they are read.
 
 use super::{
+    agreement::MAKERS,
     chain::{Chain, blank},
     cursor::Running,
-    shared::{MAKERS, Options},
+    shared::Options,
 };
 use crate::program::{
     After, Batch, Cursor, Damage, Kind, Op, Program, Remark,

@@ -12,6 +12,7 @@
 //! | waitany, waitsome | a join after the requests seen complete; if the source does not say, after any one | it has finished |
 //! | collective | the transfers of its rounds ([`super::collective`]) | all have finished |
 //! | non-blocking collective | the same beside the chain, ended by a join for its request; a join in the chain | at once |
+//! | one-sided | messages to targets, who serve them beside their chains (`WINDOWS.md`) | as there |
 //! | making a communicator | an allreduce (dup, create) or allgather (split) of 8 bytes | all have finished |
 //!
 //! A blocking collective appears round by round. A non-blocking one appears as a whole, so that it goes on whatever the chain waits for.
@@ -36,6 +37,7 @@ mod mismatch;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use shared::Options;
 
@@ -43,9 +45,9 @@ use super::{
     Cursor, Damage, Program, Remark,
     mpi::{CollectiveKind, Script, Sent},
 };
-use agreement::Agreement;
+use agreement::{Agreement, MAKERS};
 use base::index::RankId;
-use shared::{MAKERS, Shared};
+use shared::Shared;
 use std::sync::Arc;
 
 /// Makes a program of a script.
@@ -54,10 +56,11 @@ use std::sync::Arc;
 /// If the communicators that its ranks make do not fit together.
 pub fn lower(script: Arc<dyn Script>, options: Options) -> Result<Arc<dyn Program>, Damage> {
     let comms = comms::resolve(script.as_ref())?;
+    let windows = windows::resolve(script.as_ref(), &comms)?;
     let kinds = CollectiveKind::ALL.map(CollectiveKind::name);
     let collectives = kinds.into_iter().chain(MAKERS).map(str::to_owned).collect();
     Ok(Arc::new(Lowered {
-        shared: Arc::new(Shared { script, options, comms, agreement: Agreement::default() }),
+        shared: Arc::new(Shared { script, options, comms, windows, agreement: Agreement::default() }),
         collectives,
     }))
 }

@@ -1,6 +1,6 @@
 //! What all ranks of a program made of calls have in common.
 
-use super::{agreement::Agreement, comms::Communicators};
+use super::{agreement::Agreement, comms::Communicators, windows::Windows};
 use crate::program::{
     collective::{Chooser, TABLES},
     mpi::Script,
@@ -24,14 +24,13 @@ impl Default for Options {
     }
 }
 
-/// Calls that make communicators: named after the collectives in [`Program::collectives`].
-pub(super) const MAKERS: [&str; 3] = ["MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create"];
-
 /// What all cursors of a program need.
 pub(super) struct Shared {
     pub(super) script: Arc<dyn Script>,
     pub(super) options: Options,
     pub(super) comms: Communicators,
+    /// What ranks do for the one-sided calls of others.
+    pub(super) windows: Windows,
     /// Whether ranks agree on their collectives.
     pub(super) agreement: Agreement,
 }

@@ -14,6 +14,8 @@ pub(super) struct File {
     /// Names of requests and communicators, by number; the first communicator is the world.
     pub(super) requests: Vec<String>,
     pub(super) comms: Vec<String>,
+    /// Names of windows, by number.
+    pub(super) windows: Vec<String>,
     /// Calls that a recorder met and could not write, by their names, and how often.
     pub(super) missing: Vec<(String, u64)>,
     pub(super) makes_communicators: bool,

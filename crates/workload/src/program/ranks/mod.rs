@@ -29,6 +29,7 @@
 mod expression;
 mod file;
 mod lexer;
+mod one_sided;
 mod parse;
 mod phrase;
 mod run;
@@ -37,7 +38,7 @@ mod words;
 mod write;
 
 pub use parse::read;
-pub(crate) use words::collective_name;
+pub(crate) use words::{collective_name, one_sided_name};
 pub use write::{WriteError, call, write};
 
 #[cfg(doc)]

@@ -309,6 +309,7 @@ impl Parser {
             chosen,
             requests: names(self.phrases.requests),
             comms: names(self.phrases.comms),
+            windows: names(self.phrases.windows),
             missing: self.missing,
             makes_communicators: self.phrases.makes_communicators,
             marks: self.phrases.marks,

@@ -4,11 +4,11 @@ use super::{
     expression::{Expression, Operator},
     lexer::{Kind, Step, Tokens},
     statement::{Call, Collective, Counts, End, Group, Peer, Quantity},
-    words::{COLLECTIVES, Word, two_lists},
+    words::{COLLECTIVES, ONE_SIDED, Word, two_lists},
 };
 use crate::program::{
     input::Mistake,
-    mpi::{Comm, MarkKind, Mode, Request, WORLD},
+    mpi::{Comm, MarkKind, Mode, Request, WORLD, Window},
 };
 use base::{
     registry::nearest,
@@ -64,6 +64,7 @@ pub(super) struct Phrases {
     pub(super) loops: Vec<String>,
     pub(super) requests: BTreeMap<String, Request>,
     pub(super) comms: BTreeMap<String, Comm>,
+    pub(super) windows: BTreeMap<String, Window>,
     pub(super) makes_communicators: bool,
     /// Something is marked.
     pub(super) marks: bool,
@@ -124,7 +125,10 @@ impl Phrases {
                 Call::Probe(self.end_of(tokens, "from")?)
             }
             "dup" | "split" | "create" | "free_comm" => self.communicator(word, tokens)?,
-            _ => self.collective(word, span, tokens)?,
+            _ => match self.one_sided(word, tokens)? {
+                Some(call) => call,
+                None => self.collective(word, span, tokens)?,
+            },
         })
     }
 
@@ -155,7 +159,7 @@ impl Phrases {
         let found = known(word).map(|c| (c, false)).or_else(|| Some((known(word.strip_prefix('i')?)?, true)));
         let Some((takes, immediate)) = found else {
             let mut mistake = Mistake::new(tokens.line, at, format!("`{word}` is no statement"));
-            let names = STATEMENTS.iter().copied().chain(COLLECTIVES.iter().map(|c| c.word));
+            let names = STATEMENTS.iter().copied().chain(COLLECTIVES.iter().map(|c| c.word)).chain(ONE_SIDED);
             if let Some(near) = nearest(word, names).first() {
                 mistake.help = Some(format!("did you mean `{near}`?"));
             }
@@ -233,7 +237,7 @@ impl Phrases {
         Ok(End { peer, tag, bytes, comm })
     }
 
-    fn quantity(&mut self, tokens: &mut Tokens<'_>, family: Family) -> Step<Quantity> {
+    pub(super) fn quantity(&mut self, tokens: &mut Tokens<'_>, family: Family) -> Step<Quantity> {
         let parse = |text: &str| match family {
             Family::Time => parse_time(text),
             _ => parse_bytes(text),
@@ -257,7 +261,9 @@ impl Phrases {
         tokens.skip();
         // `8 to 3` lacks its unit: what follows is taken for one only if it is none of our words.
         let unit = match tokens.peek() {
-            (Kind::Word, word) if !matches!(word, "to" | "from" | "root" | "comm" | "as" | "with" | "x") => {
+            (Kind::Word, word)
+                if !matches!(word, "to" | "from" | "root" | "comm" | "as" | "with" | "x" | "win") =>
+            {
                 word
             }
             _ => "",
@@ -350,7 +356,7 @@ impl Phrases {
     }
 
     /// `[0, 2, 4 to 7]`
-    fn group(&self, tokens: &mut Tokens<'_>) -> Step<Group> {
+    pub(super) fn group(&self, tokens: &mut Tokens<'_>) -> Step<Group> {
         let mut group = Group(Vec::new());
         list(tokens, |tokens| {
             let from = self.expression(tokens)?;
@@ -377,7 +383,7 @@ impl Phrases {
         Ok(counts)
     }
 
-    fn comm(&self, tokens: &mut Tokens<'_>) -> Step<Comm> {
+    pub(super) fn comm(&self, tokens: &mut Tokens<'_>) -> Step<Comm> {
         let name = tokens.peek().1;
         let known = self.comms.get(name).copied().ok_or_else(|| {
             let mistake = tokens.wanted("a communicator");
@@ -404,7 +410,7 @@ impl Phrases {
         if tokens.is("as") { self.named(tokens).map(Some) } else { Ok(None) }
     }
 
-    fn named(&mut self, tokens: &mut Tokens<'_>) -> Step<Request> {
+    pub(super) fn named(&mut self, tokens: &mut Tokens<'_>) -> Step<Request> {
         tokens.expect("as")?;
         let name = tokens.word("a name")?;
         let next = self.requests.len() as u32;

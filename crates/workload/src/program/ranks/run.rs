@@ -3,11 +3,11 @@
 use super::{
     expression::{Expression, Scope},
     file::{Fault, File},
-    statement::{self, Call, Collective, End, Statement, rank, tag},
+    statement::{self, Call, Collective, End, OnWindow, Statement, rank, tag},
 };
 use crate::program::{
     Damage,
-    mpi::{self, Calls, Comm, CommRank, Envelope, Mark, MarkKind, Request, WORLD},
+    mpi::{self, Calls, Comm, CommRank, Envelope, Mark, MarkKind, OneSided, Request, WORLD},
 };
 use base::index::RankId;
 use std::{collections::BTreeMap, sync::Arc};
@@ -35,6 +35,7 @@ pub(super) struct Run {
     /// Number for the next request without name.
     anonymous: Request,
     comms: Vec<bool>,
+    windows: Vec<bool>,
 }
 
 /// A request that exists.
@@ -56,6 +57,7 @@ impl Run {
         comms[WORLD as usize] = true;
         let anonymous = file.requests.len() as u32;
         let blocks = file.chosen.of(rank);
+        let windows = vec![false; file.windows.len()];
         Self {
             file,
             rank,
@@ -69,6 +71,7 @@ impl Run {
             requests: BTreeMap::new(),
             anonymous,
             comms,
+            windows,
         }
     }
 
@@ -230,6 +233,17 @@ impl Run {
                 };
                 mpi::Call::Mark(Mark { name: Arc::clone(name), number, kind: *kind, into: 0 })
             }
+            Call::Window(comm, new) => {
+                let comm = self.comm(*comm)?;
+                if std::mem::replace(&mut self.windows[*new as usize], true) {
+                    return Err(format!(
+                        "the window `{}` is not freed yet",
+                        self.file.windows[*new as usize]
+                    ));
+                }
+                mpi::Call::OneSided(OneSided::Create { comm, new: *new })
+            }
+            Call::OnWindow(on) => mpi::Call::OneSided(self.one_sided(on)?),
             Call::Dup(..) | Call::Split { .. } | Call::Create { .. } | Call::FreeComm(_) => {
                 self.communicator(call)?
             }
@@ -267,6 +281,20 @@ impl Run {
             }
             _ => Err("no call of communicators".to_owned()),
         }
+    }
+
+    fn one_sided(&mut self, on: &OnWindow) -> Result<OneSided, String> {
+        let window = on.window as usize;
+        if !self.windows[window] {
+            return Err(format!("this rank has no window `{}` here", self.file.windows[window]));
+        }
+        let call = on.call(&self.scope())?;
+        match call {
+            OneSided::Free(_) => self.windows[window] = false,
+            OneSided::Transfer { request: Some(request), .. } => _ = self.open(Some(request))?,
+            _ => {}
+        }
+        Ok(call)
     }
 
     fn collective(&mut self, written: &Collective) -> Result<mpi::Collective, String> {

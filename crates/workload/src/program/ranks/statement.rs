@@ -3,7 +3,10 @@
 use super::expression::{Expression, Scope};
 use crate::program::{
     ANY_TAG,
-    mpi::{ANY_PEER, CollectiveKind, Comm, CommRank, MarkKind, Mode, PROC_NULL, Request},
+    mpi::{
+        ANY_PEER, CollectiveKind, Comm, CommRank, MarkKind, Mode, OneSided, PROC_NULL, Request, TransferKind,
+        Window,
+    },
 };
 use base::{
     time::Ps,
@@ -85,6 +88,9 @@ pub(super) enum Call {
         new: Comm,
     },
     FreeComm(Comm),
+    /// A window is made on a communicator.
+    Window(Comm, Window),
+    OnWindow(Box<OnWindow>),
     /// No call: a name for a time line, and a number behind it; the end of a region has none.
     Mark(MarkKind, Arc<str>, Option<Expression>),
 }
@@ -99,6 +105,63 @@ pub(super) struct Collective {
     pub(super) neighbours: Option<Group>,
     /// Set if it does not block.
     pub(super) request: Option<Option<Request>>,
+}
+
+/// A call on a window, whose number is that of its name.
+#[derive(Debug)]
+pub(super) struct OnWindow {
+    pub(super) window: Window,
+    pub(super) what: What,
+}
+
+/// What is done on it.
+#[derive(Debug)]
+pub(super) enum What {
+    Free,
+    /// A transfer; with the name of a request it opens that.
+    Transfer(TransferKind, Quantity, Peer, Option<Request>),
+    Fence,
+    Post(Group),
+    Start(Group),
+    Complete,
+    Wait,
+    /// A lock; true if it is exclusive.
+    Lock(Expression, bool),
+    Unlock(Expression),
+    LockAll,
+    UnlockAll,
+    /// One rank or all; true if transfers need only have ended here.
+    Flush(Option<Expression>, bool),
+}
+
+impl OnWindow {
+    /// The call that a rank makes.
+    pub(super) fn call(&self, scope: &Scope<'_>) -> Result<OneSided, String> {
+        let window = self.window;
+        let peer = |peer: &Expression| rank(peer.value(scope)?, scope);
+        Ok(match &self.what {
+            What::Free => OneSided::Free(window),
+            What::Transfer(kind, bytes, peer, request) => OneSided::Transfer {
+                window,
+                kind: *kind,
+                peer: peer.value(scope)?,
+                bytes: bytes.bytes(scope)?,
+                request: *request,
+            },
+            What::Fence => OneSided::Fence(window),
+            What::Post(ranks) => OneSided::Post(window, ranks.ranks(scope)?),
+            What::Start(ranks) => OneSided::Start(window, ranks.ranks(scope)?),
+            What::Complete => OneSided::Complete(window),
+            What::Wait => OneSided::Wait(window),
+            What::Lock(of, exclusive) => OneSided::Lock { window, peer: peer(of)?, exclusive: *exclusive },
+            What::Unlock(of) => OneSided::Unlock(window, peer(of)?),
+            What::LockAll => OneSided::LockAll(window),
+            What::UnlockAll => OneSided::UnlockAll(window),
+            What::Flush(of, local) => {
+                OneSided::Flush { window, peer: of.as_ref().map(peer).transpose()?, local: *local }
+            }
+        })
+    }
 }
 
 /// Most items of a list of counts; a list of ranks may have one more.

@@ -1,6 +1,6 @@
-//! The words for collectives.
+//! The words for collectives and one-sided calls.
 
-use crate::program::mpi::CollectiveKind;
+use crate::program::mpi::{CollectiveKind, OneSided};
 
 /// How a collective is written, and what it takes.
 pub(super) struct Word {
@@ -58,4 +58,35 @@ pub(crate) fn collective_name(kind: CollectiveKind) -> &'static str {
 /// True if the counts of a collective are what a rank sends to each, followed by what it receives from each.
 pub(super) fn two_lists(kind: CollectiveKind) -> bool {
     matches!(kind, CollectiveKind::Alltoallv | CollectiveKind::Alltoallw)
+}
+
+/// Words that begin a one-sided call.
+pub(super) const ONE_SIDED: [&str; 21] = [
+    "put",
+    "get",
+    "accumulate",
+    "get_accumulate",
+    "fetch_and_op",
+    "compare_and_swap",
+    "win_create",
+    "win_free",
+    "win_fence",
+    "win_post",
+    "win_start",
+    "win_complete",
+    "win_wait",
+    "win_lock",
+    "win_unlock",
+    "win_lock_all",
+    "win_unlock_all",
+    "win_flush",
+    "win_flush_all",
+    "win_flush_local",
+    "win_flush_local_all",
+];
+
+/// How a one-sided call is written in the format: its first word.
+pub(crate) fn one_sided_name(call: &OneSided) -> &'static str {
+    let name = call.name();
+    ONE_SIDED.into_iter().find(|word| name[4..].eq_ignore_ascii_case(word)).unwrap_or(name)
 }

@@ -1,11 +1,11 @@
 //! Writes any script in the format.
 
-use super::words::{COLLECTIVES, two_lists};
+use super::words::{COLLECTIVES, one_sided_name, two_lists};
 use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
     mpi::{
-        ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mark, MarkKind, Mode, PROC_NULL, Request,
-        Script, WORLD,
+        ANY_PEER, Call, Collective, Comm, CommRank, Envelope, Mark, MarkKind, Mode, OneSided, PROC_NULL,
+        Request, Script, TransferKind, WORLD,
     },
 };
 use base::{
@@ -111,6 +111,7 @@ pub fn call(text: &mut String, call: &Call) {
             format!("create {} group {} as c{new}", communicator(*comm), group(g))
         }
         Call::CommFree(comm) => format!("free_comm {}", communicator(*comm)),
+        Call::OneSided(call) => one_sided(call),
         Call::Mark(Mark { kind: MarkKind::Leave, .. }) => "leave".to_owned(),
         Call::Mark(mark) => marked(mark),
     };
@@ -202,4 +203,33 @@ fn collective(c: &Collective) -> String {
         let _ = write!(text, " as r{request}");
     }
     text
+}
+
+/// A one-sided call as the format writes it.
+fn one_sided(call: &OneSided) -> String {
+    let mut text = one_sided_name(call).to_owned();
+    let window = call.window();
+    let _ = match call {
+        OneSided::Create { comm, new } => write!(text, " {} as w{new}", communicator(*comm)),
+        OneSided::Transfer { kind, peer, bytes, request, .. } => {
+            let preposition = if *kind == TransferKind::Get { "from" } else { "to" };
+            let _ = write!(text, " {} {preposition} {} win w{window}", print_bytes(*bytes), target(*peer));
+            request.map_or(Ok(()), |request| write!(text, " as r{request}"))
+        }
+        OneSided::Post(_, ranks) | OneSided::Start(_, ranks) => {
+            write!(text, " w{window} group {}", group(ranks))
+        }
+        OneSided::Lock { peer, exclusive, .. } => {
+            write!(text, " w{window} {peer} {}", if *exclusive { "exclusive" } else { "shared" })
+        }
+        OneSided::Unlock(_, peer) | OneSided::Flush { peer: Some(peer), .. } => {
+            write!(text, " w{window} {peer}")
+        }
+        _ => write!(text, " w{window}"),
+    };
+    text
+}
+
+fn target(peer: CommRank) -> String {
+    if peer == PROC_NULL { "null".to_owned() } else { peer.to_string() }
 }

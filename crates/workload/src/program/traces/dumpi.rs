@@ -38,6 +38,7 @@ mod record;
 mod signatures;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 /// True if this begins like a description, or like the file of a rank.
 pub(in crate::program) fn begins(head: &[u8]) -> bool {
@@ -165,7 +166,9 @@ impl Script for Dumpi {
     fn dropped(&self) -> Vec<Dropped> {
         let text = |kind: u64, n: u64| match kind {
             UNOPENED => format!("{n} requests that calls wait for are not open there"),
-            FOREIGN => format!("{n} calls on communicators whose making is not replayed are left out"),
+            FOREIGN => {
+                format!("{n} calls on communicators or windows whose making is not replayed are left out")
+            }
             THREADS => {
                 format!(
                     "{n} calls of further threads are replayed as if one thread had made them all, in their order"

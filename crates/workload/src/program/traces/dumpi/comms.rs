@@ -64,11 +64,17 @@ impl Comms {
         Self { ranks, known: BTreeMap::from([(ALL, world)]), groups: BTreeMap::new(), made: 0 }
     }
 
-    /// True if this function makes a communicator.
+    /// True if this function makes a communicator or a window.
     pub(super) fn makes(name: &str) -> bool {
         matches!(
             name,
-            "Comm_dup" | "Comm_split" | "Comm_create" | "Cart_create" | "Cart_sub" | "Graph_create"
+            "Comm_dup"
+                | "Comm_split"
+                | "Comm_create"
+                | "Cart_create"
+                | "Cart_sub"
+                | "Graph_create"
+                | "Win_create"
         )
     }
 
@@ -79,6 +85,20 @@ impl Comms {
             None if handle == ALONE => Found::Alone,
             None => Found::Unknown,
         }
+    }
+
+    /// Takes note that a group has all ranks of a communicator.
+    pub(super) fn group_of(&mut self, comm: i64, handle: i64) {
+        if let Some(size) = self.known.get(&comm).and_then(|known| known.size) {
+            self.groups.insert(handle, Group { comm, members: Members::All(size) });
+        }
+    }
+
+    /// Ranks of a group as this communicator counts them, if it is made of that.
+    pub(super) fn group_on(&self, handle: i64, comm: i64) -> Option<Arc<[CommRank]>> {
+        let group = self.groups.get(&handle).filter(|group| group.comm == comm)?;
+        let rank = |rank: i64| u32::try_from(rank).ok().map(CommRank::new);
+        group.members.list().into_iter().map(rank).collect()
     }
 
     /// A number of ranks, if there can be so many.

@@ -1,7 +1,7 @@
 //! What is counted because it is not replayed as it was.
 
 /// Calls that communicate and are not replayed; places in this list are kinds of notes.
-pub(super) const UNUSED: [&str; 25] = [
+pub(super) const UNUSED: [&str; 12] = [
     "Intercomm_create",
     "Intercomm_merge",
     "Comm_accept",
@@ -10,19 +10,6 @@ pub(super) const UNUSED: [&str; 25] = [
     "Comm_spawn",
     "Comm_spawn_multiple",
     "Comm_get_parent",
-    "Accumulate",
-    "Get",
-    "Put",
-    "Win_create",
-    "Win_fence",
-    "Win_start",
-    "Win_post",
-    "Win_complete",
-    "Win_wait",
-    "Win_test",
-    "Win_lock",
-    "Win_unlock",
-    "Win_free",
     "Cancel",
     "Grequest_start",
     "Grequest_complete",

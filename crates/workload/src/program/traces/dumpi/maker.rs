@@ -5,6 +5,7 @@ use super::{
     file::Index,
     kinds::{FOREIGN, THREADS, UNOPENED, UNUSED},
     record::{Record, Status},
+    windows::{Made, Windows},
 };
 use crate::program::{
     ANY_TAG, UNKNOWN_BYTES,
@@ -36,6 +37,7 @@ pub(super) struct Maker {
     resumed: Option<u64>,
     requests: Requests<i64>,
     comms: Comms,
+    windows: Windows,
 }
 
 type Outcome = Result<(), String>;
@@ -52,6 +54,7 @@ impl Maker {
             resumed: None,
             requests: Requests::new(),
             comms: Comms::new(rank, ranks),
+            windows: Windows::default(),
         }
     }
 
@@ -73,6 +76,19 @@ impl Maker {
         if let Some(kind) = UNUSED.iter().position(|&unused| unused == r.name) {
             self.met.met(kind as u64, &self.notes);
             return Ok(());
+        }
+        let index = &self.index;
+        match self.windows.record(r, &mut self.comms, |count, kind| bytes_of(index, count, kind))? {
+            Made::Other => {}
+            Made::Nothing => return Ok(()),
+            Made::Foreign => {
+                self.met.met(FOREIGN, &self.notes);
+                return Ok(());
+            }
+            Made::Call(call) => {
+                self.push(Call::OneSided(call));
+                return Ok(());
+            }
         }
         if self.transfer(r)? || self.completion(r) || self.collective(r)? {
             return Ok(());
@@ -98,13 +114,7 @@ impl Maker {
 
     /// Bytes of so many elements of a type.
     fn bytes(&self, count: i64, kind: i64) -> Result<u64, String> {
-        let count = u64::try_from(count).map_err(|_| format!("there cannot be {count} elements"))?;
-        if count == 0 {
-            return Ok(0);
-        }
-        let size =
-            self.index.size(kind).ok_or_else(|| format!("the size of type {kind} is not in the file"))?;
-        bytes(count, size)
+        bytes_of(&self.index, count, kind)
     }
 
     /// One end of a message, unless its communicator is not known.
@@ -321,6 +331,16 @@ impl Maker {
     fn counts(&self, elements: &[i64], kind: i64) -> Result<Vec<u64>, String> {
         elements.iter().map(|&count| self.bytes(count, kind)).collect()
     }
+}
+
+/// Bytes of so many elements of a type.
+fn bytes_of(index: &Index, count: i64, kind: i64) -> Result<u64, String> {
+    let count = u64::try_from(count).map_err(|_| format!("there cannot be {count} elements"))?;
+    if count == 0 {
+        return Ok(0);
+    }
+    let size = index.size(kind).ok_or_else(|| format!("the size of type {kind} is not in the file"))?;
+    bytes(count, size)
 }
 
 /// Source and tag of a receive: if it left one open, what its status says.

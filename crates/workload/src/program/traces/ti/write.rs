@@ -10,8 +10,8 @@ use crate::program::{
     collective::{Chooser, How, Piece, Sink, Task},
     lower::comms::{Communicators, resolve},
     mpi::{
-        ANY_PEER, Call, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL, Request,
-        Script, WORLD,
+        ANY_PEER, Call, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, OneSided, PROC_NULL,
+        Request, Script, WORLD,
     },
     ranks::WriteError,
 };
@@ -48,6 +48,7 @@ struct Losses {
     modes: u64,
     waits_for_any: u64,
     probes: u64,
+    one_sided: u64,
     blocking: u64,
     expanded: u64,
     uniform: u64,
@@ -140,6 +141,7 @@ impl<'a> Writer<'a> {
             (l.modes, "synchronous or buffered sends became ordinary ones"),
             (l.waits_for_any, "waits for any of several became waits for those that were complete"),
             (l.probes, "probes were left out"),
+            (l.one_sided, "one-sided calls were left out: the format has none"),
             (l.blocking, "non-blocking collectives became blocking ones"),
             (l.expanded, "collectives on communicators or among neighbours became their messages"),
             (
@@ -294,6 +296,12 @@ impl Lines<'_, '_> {
             }
             Call::Probe(_) => self.writer.losses.probes += 1,
             Call::CommFree(_) | Call::Mark(_) => {}
+            Call::OneSided(call) => {
+                self.writer.losses.one_sided += 1;
+                if let OneSided::Transfer { request: Some(request), .. } = call {
+                    self.requests.insert(*request, Slot::Done);
+                }
+            }
             Call::Collective(_) | Call::CommDup { .. } | Call::CommSplit { .. } | Call::CommCreate { .. } => {
                 if let Some(collective) = collective_of(call) {
                     self.collective(&collective)?;
