@@ -1,7 +1,7 @@
 //! Two runs side by side: what differs, by how much, and whether that is within tolerances.
 //!
-//! Numbers of the summaries are compared by name; messages one by one, if both runs stored them: the k-th message from one
-//! terminal to another is the same in both.
+//! Numbers of the summaries are compared by name; messages one by one, if both runs stored them, by their sources' numbers. Where
+//! both runs number differently the k-th message from one terminal to another is the same in both.
 
 use crate::{
     numbers::numbers,
@@ -9,7 +9,7 @@ use crate::{
     table::{Column, Table},
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A number that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub struct MessageKey {
     pub source: u32,
     /// Terminal that receives it.
     pub destination: u32,
-    /// Number among the messages of this pair, from 0.
+    /// The source's number of it; its number among the messages of this pair, from 0, where the two runs number differently.
     pub number: u32,
 }
 
@@ -224,8 +224,16 @@ fn difference(name: &str, a: Option<f64>, b: Option<f64>, tolerance: Option<f64>
     }
 }
 
-/// Latencies by pair and number in the pair, in the order of the sources' numbers.
-fn latencies(table: &Table) -> Option<BTreeMap<MessageKey, f64>> {
+/// A stored message of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stored {
+    number: u32,
+    destination: u32,
+    latency: u64,
+}
+
+/// Messages by source, in the order of its numbers.
+fn stored(table: &Table) -> Option<BTreeMap<u32, Vec<Stored>>> {
     let (
         Some(Column::U32(sources)),
         Some(Column::U32(numbers)),
@@ -240,28 +248,62 @@ fn latencies(table: &Table) -> Option<BTreeMap<MessageKey, f64>> {
     else {
         return None;
     };
-    let mut order: Vec<usize> = (0..table.rows()).collect();
-    order.sort_by_key(|&i| (sources[i], numbers[i]));
-    let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    let mut all = BTreeMap::new();
-    for i in order {
-        let count = counts.entry((sources[i], destinations[i])).or_default();
-        let key = MessageKey { source: sources[i], destination: destinations[i], number: *count };
-        all.insert(key, latencies[i] as f64);
-        *count += 1;
+    let mut all: BTreeMap<u32, Vec<Stored>> = BTreeMap::new();
+    for i in 0..table.rows() {
+        let message = Stored { number: numbers[i], destination: destinations[i], latency: latencies[i] };
+        all.entry(sources[i]).or_default().push(message);
     }
+    all.values_mut().for_each(|messages| messages.sort());
     Some(all)
 }
 
+/// Destinations by number.
+fn destinations(messages: &[Stored]) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut all: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for m in messages {
+        all.entry(m.number).or_default().insert(m.destination);
+    }
+    all
+}
+
+/// True if both runs number a source's messages alike: over all destinations or by pair, and mostly with the same destination for a number.
+fn numbered_alike(a: &[Stored], b: &[Stored]) -> bool {
+    let (a, b) = (destinations(a), destinations(b));
+    let by_pair = |all: &BTreeMap<u32, BTreeSet<u32>>| all.values().any(|to| to.len() > 1);
+    let both: Vec<bool> = a.iter().filter_map(|(number, to)| Some(!to.is_disjoint(b.get(number)?))).collect();
+    by_pair(&a) == by_pair(&b) && 2 * both.iter().filter(|&&same| same).count() > both.len()
+}
+
+/// Latencies of a source's messages: by the source's number, or by number among those of the pair. Rails number by themselves, so a
+/// number may come again; those count as further messages.
+fn latencies(messages: &[Stored], by_number: bool) -> BTreeMap<(u32, u32, u32), f64> {
+    let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut keyed = BTreeMap::new();
+    for m in messages {
+        let number = if by_number { m.number } else { 0 };
+        let count = counts.entry((m.destination, number)).or_default();
+        let (number, again) = if by_number { (number, *count) } else { (*count, 0) };
+        keyed.insert((m.destination, number, again), m.latency as f64);
+        *count += 1;
+    }
+    keyed
+}
+
 fn messages(a: &Table, b: &Table) -> Option<Messages> {
-    let (a, b) = (latencies(a)?, latencies(b)?);
+    let (a, b) = (stored(a)?, stored(b)?);
     let mut errors: Vec<(f64, MessageKey)> = Vec::new();
     let mut signed = 0.0;
-    for (key, &first) in &a {
-        if let Some(&second) = b.get(key) {
-            let error = (second - first) / first.max(1.0);
-            signed += error;
-            errors.push((error.abs(), *key));
+    for (&source, first) in &a {
+        let Some(second) = b.get(&source) else { continue };
+        let by_number = numbered_alike(first, second);
+        let (first, second) = (latencies(first, by_number), latencies(second, by_number));
+        for (key, &first) in &first {
+            if let Some(&second) = second.get(key) {
+                let error = (second - first) / first.max(1.0);
+                signed += error;
+                let (destination, number, _) = *key;
+                errors.push((error.abs(), MessageKey { source, destination, number }));
+            }
         }
     }
     let matched = errors.len() as u64;
@@ -271,10 +313,11 @@ fn messages(a: &Table, b: &Table) -> Option<Messages> {
         let at = ((q * errors.len() as f64).ceil() as usize).clamp(1, errors.len().max(1)) - 1;
         errors.get(at).map_or(0.0, |e| e.0)
     };
+    let count = |all: &BTreeMap<u32, Vec<Stored>>| all.values().map(|m| m.len() as u64).sum::<u64>();
     Some(Messages {
         matched,
-        only_a: a.len() as u64 - matched,
-        only_b: b.len() as u64 - matched,
+        only_a: count(&a) - matched,
+        only_b: count(&b) - matched,
         mean_signed: mean(signed),
         mean: mean(errors.iter().map(|e| e.0).sum()),
         p50: quantile(0.5),
@@ -346,5 +389,31 @@ mod tests {
         assert_eq!((m.worst, m.max), (Some(MessageKey { source: 1, destination: 2, number: 0 }), 0.5));
         assert!((m.mean - 0.2).abs() < 1e-12 && (m.mean_signed + 0.4 / 3.0).abs() < 1e-12);
         assert_eq!((m.p50, m.p95), (0.1, 0.5));
+    }
+
+    /// One of the runs lacks the first messages, as after a warm-up: the others are compared with themselves, whether sources number over all
+    /// destinations or by pair. The planted fault is the count that was used: it takes each for an earlier one.
+    #[test]
+    fn messages_that_a_warm_up_leaves_out_shift_no_others() {
+        let s = summary(100);
+        let over_all: Vec<(u32, u32, u32, u64)> =
+            (0..12).map(|n| (0, n, 1 + n % 3, 100 * u64::from(n + 1))).collect();
+        let by_pair: Vec<(u32, u32, u32, u64)> =
+            (0..12).map(|n| (0, n / 3, 1 + n % 3, 100 * u64::from(n + 1))).collect();
+        for all in [over_all, by_pair] {
+            let m = compare((&s, Some(&table(&all))), (&s, Some(&table(&all[4..]))), &Tolerances::default());
+            let m = m.messages.unwrap();
+            assert_eq!((m.matched, m.only_a, m.only_b, m.max), (8, 4, 0, 0.0));
+        }
+    }
+
+    /// Where one run numbers by pair and the other does not, the order within a pair says which message is which.
+    #[test]
+    fn runs_that_number_differently_are_matched_by_order() {
+        let s = summary(100);
+        let a = table(&[(0, 0, 1, 10), (0, 1, 2, 20), (0, 2, 1, 30), (0, 3, 2, 40)]);
+        let b = table(&[(0, 0, 1, 10), (0, 0, 2, 20), (0, 1, 1, 30), (0, 1, 2, 40)]);
+        let m = compare((&s, Some(&a)), (&s, Some(&b)), &Tolerances::default()).messages.unwrap();
+        assert_eq!((m.matched, m.only_a, m.only_b, m.max), (4, 0, 0, 0.0));
     }
 }
