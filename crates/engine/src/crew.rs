@@ -1,10 +1,6 @@
 //! Threads that run partitions side by side, whatever the scheduler: one begins in each thread, and nobody waits for one that failed.
 
-use crate::{
-    joint::Joint,
-    mail::Mail,
-    meeting::{Meeting, Patience},
-};
+use crate::{joint::Joint, mail::Mail, meeting::Meeting, patience::Patience};
 use base::{time::Ps, world::World};
 use std::time::Duration;
 

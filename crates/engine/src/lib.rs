@@ -71,6 +71,7 @@ mod meeting;
 pub mod over;
 mod pace;
 pub mod partition;
+mod patience;
 mod pin;
 mod rehearsal;
 pub mod state;

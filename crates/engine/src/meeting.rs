@@ -9,23 +9,24 @@
 //! a thread announces r + 1 only after it has read everything of r; so nothing is overwritten before it is read, and the locks of
 //! the boxes are never contended.
 //!
-//! Who waits looks a while, then gives the processor to others, then sleeps; who announces last wakes all that sleep. Nobody sleeps through it:
+//! Who waits looks a while, then gives the processor to others, then sleeps (`patience.rs`); who announces last wakes all that sleep. Nobody sleeps through it:
 //! a sleeper counts itself before it looks a last time, an announcer announces before it looks for sleepers, and a fence stands between the
 //! two in both, so one of them sees the other. Of several that announce at once, the last to pass its fence sees everybody's round.
 
+use crate::patience::{Habit, Next, Patience};
 use base::time::{NEVER, Ps};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[cfg(not(loom))]
 use std::sync::{
     Condvar, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
 #[cfg(loom)]
 use loom::sync::{
     Condvar, Mutex,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(loom)]
 use std::sync::PoisonError;
@@ -56,23 +57,11 @@ pub struct Meeting<M> {
     /// By sender, receiver, parity of the round.
     boxes: Vec<[Mutex<Vec<M>>; 2]>,
     failed: AtomicBool,
-    patience: Patience,
-    /// Looks that are worth while, at most those of `patience`: a machine with other work lets nobody be in time.
-    looks: AtomicU32,
+    habit: Habit,
     /// Threads that sleep or are about to.
     asleep: AtomicUsize,
     bed: Mutex<()>,
     morning: Condvar,
-}
-
-/// How long a thread waits awake.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Looks at the others' rounds before the processor is given to others. Half as many after each wait that ended asleep, and an eighth more after
-    /// each that ended in time.
-    pub looks: u32,
-    /// Time for which it gives the processor away and looks again, before it sleeps.
-    pub yields: Duration,
 }
 
 impl<M> Meeting<M> {
@@ -89,8 +78,7 @@ impl<M> Meeting<M> {
             stride,
             boxes: (0..threads * threads).map(|_| [Mutex::default(), Mutex::default()]).collect(),
             failed: AtomicBool::new(false),
-            looks: AtomicU32::new(patience.looks),
-            patience,
+            habit: Habit::new(patience),
             asleep: AtomicUsize::new(0),
             bed: Mutex::new(()),
             morning: Condvar::new(),
@@ -159,25 +147,22 @@ impl<M> Meeting<M> {
     #[must_use]
     pub fn wait(&self, round: u64) -> bool {
         // Threads are about as fast as each other, so the wait is short as a rule, and giving the processor away costs more.
-        let most = self.looks.load(Ordering::Relaxed);
-        let (mut looks, mut since) = (0, None);
+        let mut vigil = self.habit.vigil();
         while !self.all_announced(round) {
             if self.failed.load(Ordering::Relaxed) {
                 return false;
             }
-            if looks < most {
-                looks += 1;
-                std::hint::spin_loop();
-            } else if since.get_or_insert_with(Instant::now).elapsed() < self.patience.yields {
-                std::thread::yield_now();
-            } else {
-                self.looks.store(most / 2, Ordering::Relaxed);
-                return self.sleep(round);
+            match vigil.next(Instant::now) {
+                Next::Look => std::hint::spin_loop(),
+                Next::Yield => {
+                    let begun = Instant::now();
+                    std::thread::yield_now();
+                    vigil.yielded(begun.elapsed());
+                }
+                Next::Sleep => return self.sleep(round),
             }
         }
-        if most < self.patience.looks && since.is_none() {
-            self.looks.store((most + most / 8 + 1).min(self.patience.looks), Ordering::Relaxed);
-        }
+        vigil.met();
         true
     }
 
@@ -238,6 +223,7 @@ impl<M> Meeting<M> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     /// Everything posted arrives in its round, once, and everybody knows the same.
     #[test]
@@ -300,6 +286,7 @@ mod tests {
 mod loom_tests {
     use super::*;
     use loom::{sync::Arc, thread};
+    use std::time::Duration;
 
     /// They sleep at once: the hardest to get right.
     const ASLEEP: Patience = Patience { looks: 0, yields: Duration::ZERO };

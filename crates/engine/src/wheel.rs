@@ -3,6 +3,9 @@
 //! A slot covers `2^shift` picoseconds. The slot in service is a small sorted vector; other slots are unsorted lists, sorted
 //! when their turn comes. A bitmap finds the next slot that holds something. See BENCHMARKS.md for the comparison with a
 //! binary heap.
+//!
+//! Where half a million events are due in one slot, what each of them adds to it would move all that are left. So an event that would
+//! move many goes to a heap beside the vector instead.
 
 use crate::key::Key;
 use base::time::{NEVER, Ps};
@@ -36,11 +39,16 @@ struct Node {
     next: u32,
 }
 
+/// Entries of the slot in service that a new one may move to take its place among them.
+const MOVED: usize = 64;
+
 /// Timing wheel; see the module's text.
 pub struct Wheel {
     shift: u32,
     /// Entries of the slot in service, latest first. When there are none, new ones go to the slot's list, to be sorted together.
     current: Vec<Entry>,
+    /// Entries of the slot in service that came when many others were before them.
+    late: BinaryHeap<Reverse<Entry>>,
     /// While a slot is sorted: a word for each of its entries, and their nodes.
     words: Vec<u64>,
     members: Vec<u32>,
@@ -68,6 +76,7 @@ impl Wheel {
         Self {
             shift,
             current: Vec::new(),
+            late: BinaryHeap::new(),
             words: Vec::new(),
             members: Vec::new(),
             position: 0,
@@ -83,14 +92,14 @@ impl Wheel {
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.current.len() + self.in_slots + self.far.len()
+        self.current.len() + self.late.len() + self.in_slots + self.far.len()
     }
 
     /// True if nothing is pending.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.current.is_empty() && self.in_slots == 0 && self.far.is_empty()
+        self.current.is_empty() && self.late.is_empty() && self.in_slots == 0 && self.far.is_empty()
     }
 
     /// Adds an event.
@@ -102,9 +111,13 @@ impl Wheel {
             self.rewind(slot);
         }
         // The slot in service stays sorted while it is being taken from; an empty one is filled like any other and sorted when asked for.
-        if slot == self.position && !self.current.is_empty() {
+        if slot == self.position && self.serves() {
             let at = self.current.partition_point(|e| *e > entry);
-            self.current.insert(at, entry);
+            if self.current.len() - at > MOVED {
+                self.late.push(Reverse(entry));
+            } else {
+                self.current.insert(at, entry);
+            }
         } else if slot - self.position < SLOTS {
             self.push_slot(slot, entry);
         } else {
@@ -130,7 +143,8 @@ impl Wheel {
         self.far.extend(moved.into_iter().map(Reverse));
         self.position = slot;
         // These belong to a later slot now, or are the first of the new one.
-        for entry in std::mem::take(&mut self.current) {
+        let late = std::mem::take(&mut self.late).into_iter().map(|late| late.0);
+        for entry in std::mem::take(&mut self.current).into_iter().chain(late) {
             self.push(entry);
         }
     }
@@ -155,29 +169,51 @@ impl Wheel {
         self.in_slots += 1;
     }
 
+    /// True if the slot in service holds something.
+    #[inline]
+    fn serves(&self) -> bool {
+        !self.current.is_empty() || !self.late.is_empty()
+    }
+
     /// The earliest event, without removing it.
     #[inline]
     pub fn peek(&mut self) -> Option<Entry> {
-        if self.current.is_empty() && !self.advance() {
+        if !self.serves() && !self.advance() {
             return None;
         }
-        self.current.last().copied()
+        if self.late_is_first() { self.late.peek().map(|late| late.0) } else { self.current.last().copied() }
+    }
+
+    /// True if the earliest event of the slot in service is none of the sorted ones.
+    #[inline]
+    fn late_is_first(&self) -> bool {
+        let Some(Reverse(late)) = self.late.peek() else { return false };
+        self.current.last().is_none_or(|sorted| late < sorted)
     }
 
     /// Removes the event that [`Wheel::peek`] showed.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
-        self.peek()?;
-        self.current.pop()
+        self.pop_before(NEVER)
     }
 
     /// Removes the earliest event if it is due before `bound`.
     #[inline]
     pub fn pop_before(&mut self, bound: Ps) -> Option<Entry> {
-        if self.current.is_empty() && !self.advance() {
+        if !self.serves() && !self.advance() {
             return None;
         }
+        if self.late_is_first() {
+            return self.pop_late(bound);
+        }
         self.current.pop_if(|e| e.key.time < bound)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_late(&mut self, bound: Ps) -> Option<Entry> {
+        self.late.peek().filter(|late| late.0.key.time < bound)?;
+        self.late.pop().map(|late| late.0)
     }
 
     /// The event that will be `ahead` places after the next one, if it is already sorted: for prefetching.
@@ -195,7 +231,8 @@ impl Wheel {
             })
         });
         let slots = lists.map(|n| self.nodes[n as usize].entry);
-        self.current.iter().copied().chain(slots).chain(self.far.iter().map(|e| e.0))
+        let heaps = self.late.iter().chain(&self.far).map(|e| e.0);
+        self.current.iter().copied().chain(slots).chain(heaps)
     }
 
     /// Holds these and nothing else. Lists are linked one way, so taking one out of the middle is filing all anew.
@@ -218,7 +255,7 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> bool {
-        debug_assert!(self.current.is_empty(), "the slot in service is served first");
+        debug_assert!(!self.serves(), "the slot in service is served first");
         let near = if self.in_slots > 0 { self.next_occupied() } else { u64::MAX };
         let far = self.far.peek().map_or(u64::MAX, |e| e.0.key.time >> self.shift);
         let slot = near.min(far);
@@ -348,6 +385,47 @@ mod tests {
             assert_eq!(wheel.pop(), Some(expected));
         }
         assert!(wheel.is_empty());
+    }
+
+    /// Half of all events are due in one slot, and each that is served adds one to it: the order is that of keys, and what is added moves few.
+    #[test]
+    fn a_crowded_slot_is_served_in_order_and_moves_little() {
+        let mut random = Stream::new(8, Purpose::Test, 0);
+        let (mut wheel, mut heap) = (Wheel::new(20), BinaryHeap::new());
+        let mut served = 0u64;
+        for n in 0..5_000 {
+            let entry = Entry { key: Key::new(random.below(1 << 22), 1, n, 9), token: 0 };
+            wheel.push(entry);
+            heap.push(Reverse(entry));
+        }
+        while let Some(Reverse(expected)) = heap.pop() {
+            assert_eq!(wheel.peek(), Some(expected));
+            assert_eq!(wheel.pop_before(expected.key.time), None);
+            assert_eq!(wheel.pop_before(expected.key.time + 1), Some(expected));
+            served += 1;
+            if served <= 5_000 {
+                let reach = 1 << random.below(24);
+                let time = expected.key.time + 1 + random.below(reach);
+                let entry = Entry { key: Key::new(time, 1, 5_000 + served, 9), token: 0 };
+                let sorted = wheel.current.clone();
+                wheel.push(entry);
+                let at = wheel.current.iter().zip(&sorted).take_while(|(new, old)| new == old).count();
+                assert!(wheel.current.len() - at <= MOVED + 1, "{} entries moved", wheel.current.len() - at);
+                heap.push(Reverse(entry));
+            }
+            if served.is_multiple_of(1_000) {
+                let mut all: Vec<Entry> = wheel.entries().collect();
+                all.sort_unstable();
+                assert_eq!((wheel.len(), all.first()), (heap.len(), heap.peek().map(|e| &e.0)));
+                // Somebody goes back to an earlier slot, or all is filed anew.
+                if served.is_multiple_of(2_000) {
+                    wheel.refill(all);
+                } else if let Some(slot) = wheel.position.checked_sub(1) {
+                    wheel.rewind(slot);
+                }
+            }
+        }
+        assert!(wheel.is_empty() && served == 10_000);
     }
 
     /// Keys that words cannot tell apart, and slots that words cannot describe, come in the order of keys all the same.
