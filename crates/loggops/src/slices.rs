@@ -50,7 +50,7 @@ pub(super) struct Slices {
 
 /// What a core does with a computation.
 pub(super) struct Slice {
-    /// Until when.
+    /// Until when the core has it in hand.
     pub end: Ps,
     /// When the computation was first taken in hand.
     pub begun: Ps,
