@@ -103,11 +103,6 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
 fn node(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Node> {
     let node = Node::of(parts, diagnostics)?;
     let section = &parts.written.own(node::ABOUT.name)?.section;
-    if node.quantum().is_some() {
-        let message = "model \"delay\" knows no time slices: what a core has in hand it brings to its end";
-        let help = "use kernel \"run-to-completion\", or model \"packet\" or \"flow\"";
-        diagnostics.push(Diagnostic::new(section.place("kernel"), message).help(help));
-    }
     let several = |job: &JobSetup| job.work.program().is_some_and(|p| p.cpus() > 1);
     if node.cores.is_some() && parts.jobs.iter().any(several) {
         let message =

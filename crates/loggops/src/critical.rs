@@ -1,8 +1,9 @@
 //! The critical path of a job: from its end back to its start, always to what the present instant had to wait for.
 //!
 //! At an instant of a rank the path goes on, in this order: to the message that was taken in just when it arrived, and so to the start of its send; to
-//! what kept the processor busy until then; for a send that ended because a receive matched (rendezvous), to the receiver; else the rank waited for
-//! its interface, or for another processor, and the path goes to the last thing that it did. Where several were ready at the same instant one is taken.
+//! what kept the processor busy until then; for a send that ended because a receive matched (rendezvous), to the receiver; the same of the ranks that
+//! share its core; else the rank waited for its interface, or for another processor, and the path goes to the last thing that it did. Where several were
+//! ready at the same instant one is taken, and no rank twice. With time slices each slice is a part by itself.
 //! Without a gap: the times of the parts add up to the makespan.
 
 use super::domain::Context;
@@ -30,6 +31,8 @@ pub struct Busy {
     pub peer: GlobalRank,
     /// Bytes of the message.
     pub bytes: u64,
+    /// When the message of a send is there, or its first byte where interfaces take it in; the end of all else.
+    pub there: Ps,
 }
 
 /// What hosts did, to be searched.
@@ -63,28 +66,60 @@ impl<'a> Past<'a> {
     #[must_use]
     pub fn path(&self, host: GlobalRank, end: Ps) -> Vec<Segment> {
         let begin = self.cx.starts[self.cx.place(host).job as usize];
-        let (mut host, mut now, mut path, mut crossed) = (host, end, Vec::new(), false);
+        let (mut host, mut now, mut path) = (host, end, Vec::new());
+        // Ranks that the path left at this instant.
+        let mut left = Vec::new();
         while now > begin {
-            let segment = if let Some(send) = self.arrived(host, now) {
-                Segment { part: Part::Transfer, end: now, ..segment(&send) }
-            } else if let Some(busy) = self.ended(host, now) {
-                segment(&busy)
-            } else if let Some(receiver) = self.receiver(host, now).filter(|_| !crossed) {
-                (host, crossed) = (receiver, true);
-                continue;
-            } else {
-                let from = self.before(host, now).max(begin);
-                Segment { part: Part::Wait, host, number: 0, peer: host, bytes: 0, start: from, end: now }
+            let found = self.cause(host, now, &left).or_else(|| {
+                self.neighbours(host)
+                    .filter(|other| !left.contains(other))
+                    .find_map(|h| self.cause(h, now, &left))
+            });
+            let segment = match found {
+                Some(Cause::Spent(mut segment)) => {
+                    segment.start = segment.start.max(begin);
+                    segment
+                }
+                Some(Cause::Of(receiver)) => {
+                    left.push(host);
+                    host = receiver;
+                    continue;
+                }
+                None => {
+                    let from = self.before(host, now).max(begin);
+                    Segment { part: Part::Wait, host, number: 0, peer: host, bytes: 0, start: from, end: now }
+                }
             };
-            debug_assert!(
-                segment.start < segment.end && segment.end == now,
-                "the path goes back in time without a gap"
-            );
-            (host, now, crossed) = (segment.host, segment.start, false);
-            path.push(segment);
+            debug_assert!(segment.start <= now && segment.end == now, "the path goes back without a gap");
+            if segment.start < now {
+                left.clear();
+                path.push(segment);
+            } else {
+                // A message that takes no time: the path does not come back to a rank within an instant.
+                left.push(host);
+            }
+            (host, now) = (segment.host, segment.start);
         }
         path.reverse();
         path
+    }
+
+    /// What a rank had to wait for until `now`, by itself; nothing that leads to a rank that was `left` at this instant.
+    fn cause(&self, host: GlobalRank, now: Ps, left: &[GlobalRank]) -> Option<Cause> {
+        let fresh = |other: &GlobalRank| *other != host && !left.contains(other);
+        let arrived = self.arrived(host, now).filter(|send| send.start < now || fresh(&send.host));
+        if let Some(send) = arrived {
+            return Some(Cause::Spent(Segment { part: Part::Transfer, end: now, ..segment(&send) }));
+        }
+        let busy = self.ended(host, now).map(|busy| Cause::Spent(segment(&busy)));
+        busy.or_else(|| self.receiver(host, now).filter(fresh).map(Cause::Of))
+    }
+
+    /// Ranks that share a core with this one.
+    fn neighbours(&self, host: GlobalRank) -> impl Iterator<Item = GlobalRank> {
+        let nodes = self.cx.nodes.as_ref().filter(|n| n.node.cores.is_some());
+        let peers = nodes.into_iter().flat_map(move |n| n.peers(host.number()));
+        peers.map(GlobalRank::new).filter(move |&other| other != host)
     }
 
     /// The send of a message that was taken in at `now`, when it arrived.
@@ -97,11 +132,9 @@ impl<'a> Past<'a> {
             let key = (taken.peer, taken.number);
             let send = self.sends.partition_point(|&i| (at(i).host, at(i).number) < key);
             let send = at(*self.sends.get(send)?);
-            let (from, to) = (self.cx.place(send.host), self.cx.place(host));
-            let delay = self.cx.delays.delay(from.terminal, to.terminal, send.bytes)
-                + self.cx.landing(send.host, host, send.bytes);
-            let there = send.start + self.cx.config.overhead + delay == now;
-            ((send.host, send.number) == key && there).then_some(*send)
+            let stays = self.cx.stays(send.host, host);
+            let landing = if stays { 0 } else { self.cx.landing(send.host, host, send.bytes) };
+            ((send.host, send.number) == key && send.there + landing == now).then_some(*send)
         })
         .next()
     }
@@ -125,7 +158,15 @@ impl<'a> Past<'a> {
     }
 }
 
+/// What the path goes back to.
+enum Cause {
+    /// Time that was spent for something.
+    Spent(Segment),
+    /// The instant at another rank.
+    Of(GlobalRank),
+}
+
 fn segment(busy: &Busy) -> Segment {
-    let Busy { host, end, start, part, number, peer, bytes } = *busy;
+    let Busy { host, end, start, part, number, peer, bytes, .. } = *busy;
     Segment { part, host, number, peer, bytes, start, end }
 }

@@ -7,6 +7,7 @@ use super::{
     entry::{Entry, What},
     hosts::Hosts,
     nodes::Nodes,
+    slices::{Sliced, Slices},
 };
 use base::{
     index::{RankId, TerminalId},
@@ -165,6 +166,12 @@ impl Context {
         self.config.passing(bytes).1 + slower
     }
 
+    /// True if computations are cut into slices.
+    #[must_use]
+    pub fn cuts(&self) -> bool {
+        self.nodes.as_ref().is_some_and(|n| n.node.quantum().is_some())
+    }
+
     /// Shortest time from the start of a send to its arrival.
     #[must_use]
     pub fn lookahead(&self) -> Ps {
@@ -283,6 +290,8 @@ pub enum Record {
     Received(Received),
     /// A message is longer than the receive that takes it.
     Truncated(Cut),
+    /// A slice of a computation is over; only if these are cut, and [`Context::receipts`].
+    Sliced(Sliced),
 }
 
 const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
@@ -304,7 +313,7 @@ pub struct Ended {
     pub peer: GlobalRank,
     /// Payload of the message; 0 of others.
     pub bytes: u64,
-    /// When a receive was posted; the start of others.
+    /// When a receive was posted, or a computation that is cut into slices first taken in hand; the start of others.
     pub posted: Ps,
     /// 1 + index of its collective, or 0.
     pub collective: u16,
@@ -430,6 +439,7 @@ pub struct DelayDomain {
     pub(super) latest: Map<Ps>,
     /// When each channel of the nodes' memories is free.
     pub(super) channels: Table<Ps>,
+    pub(super) slices: Slices,
     pub(super) window: OperationWindow,
     pub(super) matching: Matching,
     /// Operations freed by the present event; empty between events, like what follows.
@@ -463,6 +473,7 @@ impl DelayDomain {
             messages: Pool::default(),
             latest: Map::default(),
             channels: Table::new(cx.nodes.as_ref().map_or(0, Nodes::channels), 0),
+            slices: Slices::new(count as u32, cx.nodes.as_ref().and_then(|n| n.node.quantum())),
             window,
             matching: Matching::new(count as u32),
             freed: Vec::new(),
@@ -540,6 +551,7 @@ impl DelayDomain {
         visit(&mut self.messages);
         self.latest.visit_journals(visit);
         visit(&mut self.channels);
+        self.slices.visit_journals(visit);
         self.window.visit_journals(visit);
         self.matching.visit_journals(visit);
     }
@@ -557,6 +569,7 @@ impl Clone for DelayDomain {
             messages: self.messages.clone(),
             latest: self.latest.clone(),
             channels: self.channels.clone(),
+            slices: self.slices.clone(),
             window: self.window.clone(),
             matching: self.matching.clone(),
             freed: Vec::new(),
@@ -578,6 +591,7 @@ impl PartialEq for DelayDomain {
             && self.messages == other.messages
             && self.latest == other.latest
             && self.channels == other.channels
+            && self.slices == other.slices
             && self.window == other.window
             && self.matching == other.matching
     }

@@ -7,11 +7,23 @@ use std::cmp::Ordering;
 /// What can happen next at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum What {
-    Calc { cpu: u8 },
-    Recv { cpu: u8 },
-    Send { cpu: u8, nic: u8 },
-    Ready { cpu: u8, nic: u8 },
+    Calc {
+        cpu: u8,
+    },
+    Recv {
+        cpu: u8,
+    },
+    Send {
+        cpu: u8,
+        nic: u8,
+    },
+    Ready {
+        cpu: u8,
+        nic: u8,
+    },
     Arrival,
+    /// The end of the slice of what is in hand.
+    Slice,
 }
 
 /// What a host does next, until it is found out anew.

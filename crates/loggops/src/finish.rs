@@ -138,8 +138,7 @@ fn nodes(observer: &Observer) -> Nodes {
 
 /// The critical path of each job, if operations were measured and all came to their end.
 fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck) -> Vec<Vec<Segment>> {
-    // With nodes, a rank may wait for what other ranks of its core do, or for copies: the path back does not know that.
-    if observer.busy.is_empty() || !stuck.is_done() || cx.nodes.is_some() {
+    if observer.busy.is_empty() || !stuck.is_done() {
         return Vec::new();
     }
     let sends = observer.done.iter().filter(|d| d.act == Act::Send && d.bytes > cx.config.eager);

@@ -28,6 +28,7 @@ pub mod run;
 mod run_ahead;
 mod setup;
 mod shared;
+pub mod slices;
 mod step;
 pub mod stuck;
 pub mod tables;

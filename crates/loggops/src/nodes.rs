@@ -5,7 +5,7 @@
 //! All hosts are coupled then: one partition, and one order of all steps, in which memory takes messages.
 
 use base::index::TerminalId;
-use ranks::node::{Kernel, Memory, Node};
+use ranks::node::{Memory, Node};
 
 /// Where hosts live together.
 pub struct Nodes {
@@ -23,10 +23,6 @@ impl Nodes {
     /// # Errors
     /// What the model cannot carry, or hosts of a terminal that do not follow each other.
     pub fn of(node: Node, places: &[(u32, TerminalId)], cpus: u32) -> Result<Self, String> {
-        if node.cores.is_some() && node.kernel != Kernel::RunToCompletion {
-            return Err("model \"delay\" brings what a core has in hand to its end: it knows no time slices"
-                .to_owned());
-        }
         if node.cores.is_some() && cpus > 1 {
             return Err(
                 "model \"delay\" shares cores among ranks of one processor each: a program has several"

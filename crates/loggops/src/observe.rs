@@ -4,6 +4,7 @@ use super::{
     critical::Busy,
     domain::{Act, Arrival, Context, Cut, Ended, Received, Record, Sending},
     energy::Windows,
+    slices::Sliced,
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
@@ -249,8 +250,8 @@ impl Observer {
             sum.busy += s.end - s.start;
         }
         if self.measure.operations {
-            let Sending { host, number, to: peer, bytes, start, end, .. } = *s;
-            self.busy.push(Busy { host, end, start, part: Part::Send, number, peer, bytes });
+            let Sending { host, number, to: peer, bytes, start, end, arrival: there, .. } = *s;
+            self.busy.push(Busy { host, end, start, part: Part::Send, number, peer, bytes, there });
         }
     }
 
@@ -259,7 +260,7 @@ impl Observer {
         self.times(a.host).overhead += a.end - a.start;
         if self.measure.operations {
             let Arrival { host, from: peer, number, bytes, start, end } = *a;
-            self.busy.push(Busy { host, end, start, part: Part::Receive, number, peer, bytes });
+            self.busy.push(Busy { host, end, start, part: Part::Receive, number, peer, bytes, there: end });
         }
     }
 
@@ -280,6 +281,14 @@ impl Observer {
         };
         let job = self.cx.place(r.host).job;
         self.messages.entry((job, r.bytes)).or_default().merge(&one);
+    }
+
+    fn sliced(&mut self, s: &Sliced) {
+        if self.measure.operations {
+            let Sliced { host, number, start, end } = *s;
+            let part = Part::Compute;
+            self.busy.push(Busy { host, end, start, part, number, peer: host, bytes: 0, there: end });
+        }
     }
 
     #[cold]
@@ -317,9 +326,18 @@ impl Observer {
             }
         }
         if self.measure.operations {
-            if e.act == Act::Calc {
+            if e.act == Act::Calc && !self.cx.cuts() {
                 let Ended { host, number, start, end, peer, bytes, .. } = *e;
-                self.busy.push(Busy { host, end, start, part: Part::Compute, number, peer, bytes });
+                self.busy.push(Busy {
+                    host,
+                    end,
+                    start,
+                    part: Part::Compute,
+                    number,
+                    peer,
+                    bytes,
+                    there: end,
+                });
             }
             self.done.push(*e);
         }
@@ -350,6 +368,7 @@ impl Observe<Record> for Observer {
                 }
             }
             Record::Truncated(cut) => self.truncates(cut),
+            Record::Sliced(s) => self.sliced(s),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What hosts of a node do with what they share: a core's clock, the channels of its memory.
+//! What hosts of a node do with what they share: a core's clock and slices, the channels of its memory.
 
-use super::domain::DelayDomain;
+use super::{domain::DelayDomain, slices::FIRST};
 use base::time::Ps;
 
 impl DelayDomain {
@@ -36,5 +36,12 @@ impl DelayDomain {
                 self.touched.push(peer);
             }
         }
+    }
+
+    /// The slice in hand is over: its computation goes behind those that wait.
+    pub(super) fn slice_over(&mut self, host: u32, row: u32, now: Ps) {
+        debug_assert!(self.hosts.core(host, 0).free == now, "a core has one thing in hand");
+        self.slices.over(host);
+        self.queue(row, now, FIRST);
     }
 }

@@ -10,6 +10,7 @@ use super::{
         Act, Arrival, Cut, DelayDomain, Done, Ended, Message, Next, Partner, Received, Record, Sending,
     },
     entry::What,
+    slices::Sliced,
 };
 use base::time::Ps;
 use engine::state::heap;
@@ -70,6 +71,9 @@ impl DelayDomain {
                     offer(core.free.max(receive), stamp, What::Ready { cpu, nic }, lane.ready);
                 }
             }
+        }
+        if let Some((time, stamp, row)) = self.slices.next(host) {
+            offer(time, stamp, What::Slice, row);
         }
         let inbox = self.hosts.get(host).inbox;
         if inbox != NIL {
@@ -142,6 +146,7 @@ impl DelayDomain {
                 lane.ready = heap::pop(&mut self.messages, message, by_stamp);
                 self.arrive(host, message, next.time, fx);
             }
+            What::Slice => self.slice_over(host, next.row, next.time),
             What::Arrival => {
                 let message = self.leave_inbox(host);
                 if self.cx.landing && !self.messages.get(message).landed {
@@ -163,10 +168,27 @@ impl DelayDomain {
         let op = self.window.get(row).op;
         let job = self.cx.place(self.rank(host)).job;
         debug_assert!(now >= self.hosts.core(host, op.cpu).free, "a computation starts on a free processor");
-        let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
-        self.hosts.edit_core(host, op.cpu).free = end;
-        self.window.start(row, now, &mut self.freed);
-        self.done(row, Done { act: Act::Calc, start: now, end }, Partner::NONE, fx);
+        let time = JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
+        let slice = self.slices.take(host, row, now, time);
+        self.hosts.edit_core(host, op.cpu).free = slice.end;
+        if slice.begun == now {
+            self.window.start(row, now, &mut self.freed);
+        }
+        if self.slices.are_used() && self.cx.receipts {
+            let (host, number) = (self.rank(host), self.window.get(row).number);
+            fx.record(Record::Sliced(Sliced { host, number, start: now, end: slice.end }));
+        }
+        if slice.is_last {
+            if self.slices.are_used() {
+                self.window.rows().edit(row).ready = slice.begun;
+            }
+            self.done(
+                row,
+                Done { act: Act::Calc, start: slice.end - time, end: slice.end },
+                Partner::NONE,
+                fx,
+            );
+        }
     }
 
     /// Ends an operation.
@@ -175,8 +197,11 @@ impl DelayDomain {
         let (Done { act, start, end }, Partner { peer, bytes }) = (done, with);
         debug_assert!(start <= end, "nothing ends before it begins");
         let r = self.window.get(row);
-        let posted =
-            if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
+        let posted = match act {
+            Act::Send | Act::Recv | Act::Probe => r.ready.min(start),
+            Act::Calc if self.slices.are_used() => r.ready,
+            Act::Calc | Act::Join => start,
+        };
         fx.record(Record::Ended(Ended {
             host: self.rank(r.rank),
             number: r.number,

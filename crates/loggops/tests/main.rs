@@ -3,9 +3,11 @@
 mod cases;
 mod programs;
 mod reference;
+mod windows;
 
 mod carrier;
 mod delay;
 mod node_naive;
 mod nodes;
+mod one_sided;
 mod twice;

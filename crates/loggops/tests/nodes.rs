@@ -3,7 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::programs::random;
-use base::{index::TerminalId, rate::Bandwidth, time::NEVER};
+use base::{
+    index::TerminalId,
+    rate::Bandwidth,
+    rng::{Purpose, Stream},
+    time::NEVER,
+};
 use engine::undo_check;
 use loggops::{
     DelayConfig, DelayFinished, DelaySetup,
@@ -11,13 +16,14 @@ use loggops::{
     observe::{Measure, Observer},
     run::{context, plain, simulate},
 };
+use model::setup::JobSetup;
 use proptest::prelude::*;
 use ranks::{
     node::{Kernel, Memory, Node},
     roster::GlobalRank,
 };
-use results::summary::{Sent, State};
-use std::sync::Arc;
+use results::summary::{CriticalPath, Sent, State};
+use std::{collections::VecDeque, sync::Arc};
 use workload::program::{
     After, Op,
     list::{List, Rank, calc, recv, send},
@@ -119,15 +125,123 @@ fn without_computing_time_the_messages_remain() {
     assert!(makespan(&ring) > steps * 14 * US, "two ranks of 7 us a step share each core");
     ring.jobs[0].compute_ppb = 0;
     assert_eq!(makespan(&ring), steps / 2 * (US + 80_000 + 250 * 64));
+    let path = path(ring);
+    assert_eq!((path.transfer_ps, path.messages), (steps / 2 * (US + 80_000 + 250 * 64), steps));
+}
+
+/// The critical path of a run; its parts follow each other without a gap and add up.
+fn path(mut setup: DelaySetup) -> CriticalPath {
+    setup.measure.operations = true;
+    let done = run(&setup);
+    let table = done.tables.iter().find(|t| t.name() == "critical_path").unwrap();
+    let (starts, ends) = (table.u64_column("start_ps").unwrap(), table.u64_column("end_ps").unwrap());
+    assert!(starts[1..].iter().eq(&ends[..ends.len() - 1]), "each part begins where the one before ended");
+    let makespan = done.summary.jobs[0].makespan_ps;
+    assert_eq!((starts[0], Some(*ends.last().unwrap())), (setup.jobs[0].start, makespan));
+    let path = done.summary.jobs[0].critical_path.unwrap();
+    let all = path.compute_ps + path.overhead_ps + path.transfer_ps + path.wait_ps;
+    assert_eq!(Some(all), makespan, "parts add up");
+    path
+}
+
+/// The last of three ranks of a core waits for what the others compute.
+#[test]
+fn the_path_leads_through_other_ranks_of_a_core() {
+    let ranks = || vec![chain(&[calc(3 * US)]), chain(&[calc(5 * US)]), chain(&[calc(2 * US)])];
+    for config in [DelayConfig::loggops(), DelayConfig::pure(US, 0, 0)] {
+        for (cores, time, through) in [(Some(1), 10, 3), (Some(2), 5, 1), (None, 5, 1)] {
+            let path = path(setup(ranks(), 3, config.clone(), node(cores)));
+            assert_eq!((path.compute_ps, path.ranks), (time * US, through), "{cores:?}");
+        }
+    }
+}
+
+/// Nothing is left over that is called waiting, where interfaces have no gap to wait for. Without time for computations the path is communication alone.
+#[test]
+fn every_instant_of_random_programs_has_its_cause() {
+    let mut found = 0;
+    for seed in 0..150 {
+        let eager = if seed % 2 == 0 { u64::MAX } else { 60_000 };
+        let loggops = DelayConfig { gap: 0, byte_gap: 0, eager, ..DelayConfig::loggops() };
+        for config in [loggops, DelayConfig::pure(700_000, 0, 50)] {
+            for (cores, quantum) in
+                [(None, None), (Some(1), None), (Some(2), None), (Some(2), Some(3 * US / 2))]
+            {
+                let kernel = quantum.map_or(Kernel::RunToCompletion, Kernel::TimeSlices);
+                let mut setup = setup(random(seed, 0), 3, config.clone(), Node { kernel, ..node(cores) });
+                for compute in [JobSetup::COMPUTE_AS_IS, 0] {
+                    setup.jobs[0].compute_ppb = compute;
+                    let done = simulate(&setup, &mut |_| true).unwrap();
+                    if done.summary.verdict.state != State::Ok || done.summary.jobs[0].makespan_ps == Some(0)
+                    {
+                        continue;
+                    }
+                    let path = path(setup.clone());
+                    assert_eq!(path.wait_ps, 0, "seed {seed}, {cores:?}, {quantum:?}, {config:?}: {path:?}");
+                    assert!(compute > 0 || path.compute_ps == 0);
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 500, "{found} programs came to their end");
+}
+
+/// Ranks of a core that compute for these times, in turns of a quantum: ends by a naive list.
+fn turns(quantum: u64, times: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let mut ends = vec![Vec::new(); times.len()];
+    let mut waiting: VecDeque<(usize, u64)> = (0..).zip(times).map(|(r, t)| (r, t[0])).collect();
+    let mut now = 0;
+    while let Some((rank, left)) = waiting.pop_front() {
+        now += left.min(quantum);
+        if left > quantum {
+            waiting.push_back((rank, left - quantum));
+            continue;
+        }
+        ends[rank].push(now);
+        if let Some(&next) = times[rank].get(ends[rank].len()) {
+            waiting.push_back((rank, next));
+        }
+    }
+    ends
+}
+
+#[test]
+fn slices_give_ranks_of_a_core_their_turns() {
+    let times = [3 * US, 5 * US, 11 * US, 2 * US];
+    let ranks = || times.map(|t| chain(&[calc(t)])).to_vec();
+    let sliced = |quantum, cores| Node { kernel: Kernel::TimeSlices(quantum), ..node(cores) };
+    for (cores, expected) in [(None, 11), (Some(1), 21), (Some(2), 14), (Some(4), 11)] {
+        assert_eq!(
+            makespan(&setup(ranks(), 4, DelayConfig::loggops(), sliced(US / 2, cores))),
+            expected * US
+        );
+    }
+    // Of one core: 2 us are over after four turns of 1 us and four more, not after all that came before.
+    let mut draw = Stream::new(7, Purpose::Test, 0);
+    for _ in 0..60 {
+        let ranks = 1 + draw.below(5) as usize;
+        let times: Vec<Vec<u64>> =
+            (0..ranks).map(|_| (0..1 + draw.below(4)).map(|_| 1 + draw.below(9 * US)).collect()).collect();
+        let quantum = 1 + draw.below(4 * US);
+        let program = times.iter().map(|t| chain(&t.iter().map(|&t| calc(t)).collect::<Vec<_>>())).collect();
+        let costs = if draw.below(2) == 0 { DelayConfig::loggops() } else { DelayConfig::pure(US, 0, 0) };
+        let mut setup = setup(program, ranks as u32, costs, sliced(quantum, Some(1)));
+        setup.measure.operations = true;
+        let done = run(&setup);
+        let operations = done.tables.iter().find(|t| t.name() == "operations").unwrap();
+        let found = operations.u64_column("end_ps").unwrap();
+        assert_eq!(*found, turns(quantum, &times).concat(), "{times:?}, {quantum}");
+        let table = done.tables.iter().find(|t| t.name() == "ranks").unwrap();
+        let compute: Vec<u64> = times.iter().map(|t| t.iter().sum()).collect();
+        assert_eq!(*table.u64_column("compute_ps").unwrap(), compute, "as much as without slices");
+    }
 }
 
 #[test]
 fn what_cannot_be_carried_is_refused() {
     let refused = |setup: &DelaySetup| simulate(setup, &mut |_| true).err().unwrap().to_string();
     let ranks = || vec![chain(&[calc(US)]); 3];
-    let sliced = Node { kernel: Kernel::TimeSlices(US), ..node(Some(1)) };
-    let text = refused(&setup(ranks(), 3, DelayConfig::loggops(), sliced));
-    assert!(text.contains("no time slices"), "{text}");
     let several = vec![chain(&[calc(US), Op { cpu: 1, ..calc(US) }]); 2];
     let text = refused(&setup(several, 2, DelayConfig::loggops(), node(Some(2))));
     assert!(text.contains("a program has several"), "{text}");
@@ -142,10 +256,11 @@ proptest! {
 
     /// Every event can be undone, alone and many at a time.
     #[test]
-    fn every_event_can_be_undone(seed in any::<u64>(), kind in 0..4u32, pure in any::<bool>(), cores in 1..4u32) {
+    fn every_event_can_be_undone(seed in any::<u64>(), kind in 0..4u32, pure in any::<bool>(), cores in 1..4u32, sliced in any::<bool>()) {
         let config = if pure { DelayConfig::pure(700_000, 0, 50) } else { DelayConfig::loggops() };
+        let kernel = if sliced { Kernel::TimeSlices(1_300_000) } else { Kernel::RunToCompletion };
         // Programs of the last two kinds use several processors a rank.
-        let setup = setup(random(seed, kind), 3, config, node((kind < 2).then_some(cores)));
+        let setup = setup(random(seed, kind), 3, config, Node { kernel, ..node((kind < 2).then_some(cores)) });
         let expected = simulate(&setup, &mut |_| true).unwrap().summary;
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod windows;
-
+use crate::windows::{Fault, Naive, Program, program};
 use base::index::RankId;
 use loggops::{
     DelayConfig,
@@ -13,7 +12,6 @@ use loggops::{
 };
 use results::{summary::State, table::Column};
 use std::sync::Arc;
-use windows::{Fault, Naive, Program, program};
 use workload::program::{
     Damage,
     collective::{Chooser, TABLES},

@@ -53,8 +53,7 @@ pub const ABOUT: About = About {
           between ranks of a terminal, or of a rank to itself, never enters the network. One of `memory_channels` copies it: the one that is free first, in the order of posting; the copy takes bytes / \
           `memory_bandwidth`, and the message is there `memory_latency` later. Requests and grants of rendezvous travel the same way. Without this section \
           each rank has processors of its own and messages within a terminal take no time (on `delay` what the model's formula says of no links). The speed of \
-          processors is `compute` of each job, the time of a call `overhead` of [model]. Model `delay` runs in one partition then, its sends and receives wait for their core even if they take no time, and it finds no \
-          critical path. Not modelled: what computations take of the memory's bandwidth, caches, the bus to the interface.",
+          processors is `compute` of each job, the time of a call `overhead` of [model]. Model `delay` runs in one partition then, and its sends and receives wait for their core even if they take no time. Not modelled: what computations take of the memory's bandwidth, caches, the bus to the interface.",
     source: "Node and task modules of MARS: Denzel, Li, Walker, Jin: A Framework for End-to-End Simulation of High-performance Computing Systems, SIMUTools 2008, sections \
              2.2 and 2.3.3",
     params: &PARAMS,
@@ -71,7 +70,7 @@ const PARAMS: [Param; 6] = [
         name: "kernel",
         kind: Kind::Choice(&["run-to-completion", "time-slices"]),
         default: Some("run-to-completion"),
-        doc: "How ranks that share a core take turns. Model `delay` knows `run-to-completion` alone.",
+        doc: "How ranks that share a core take turns. Model `delay` cuts computations alone; overheads of messages it brings to their end.",
     },
     Param {
         name: "quantum",
