@@ -19,6 +19,7 @@ mod owners;
 mod page;
 mod portals;
 mod portals_models;
+mod portals_ranks;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod record;

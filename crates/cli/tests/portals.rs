@@ -385,8 +385,9 @@ fn how_a_run_ended_as_json() {
 /// Copies of a program are gone while it runs, so that nothing stays behind if it is killed.
 #[test]
 fn a_run_keeps_no_files() {
-    let looks = "#include <glob.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) { char name[64]; glob_t found;\n\
-                 snprintf(name, sizeof name, \"/dev/shm/netloom-ranks-%d-*\", (int)getpid());\n\
+    let looks = "#include <glob.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) { char name[64], self[20]; glob_t found;\n\
+                 int n = readlink(\"/proc/self\", self, 20);\n\
+                 snprintf(name, sizeof name, \"/dev/shm/netloom-ranks-%.*s-*\", n, self);\n\
                  return glob(name, 0, NULL, &found) == GLOB_NOMATCH ? 0 : 1; }\n";
     let Some(program) = compile_text(looks) else { return };
     program.good(3, &[], &[]);

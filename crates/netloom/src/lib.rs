@@ -30,6 +30,8 @@ pub mod input;
 pub mod interference;
 pub mod inventory;
 pub mod jobs;
+#[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
+pub mod kit;
 mod limits;
 pub mod links;
 pub mod machine;

@@ -42,6 +42,8 @@ pub struct Loaded<'a> {
     pub private: &'a [Library],
     /// Bytes of a rank's stack.
     pub stack: usize,
+    /// Seconds of processor time after which a rank that calls nothing is ended.
+    pub host_limit: u64,
 }
 
 /// Directories made so far.
@@ -144,7 +146,7 @@ pub fn output_of(
         }
     });
     let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
-    let loaded = Loaded { arguments: &program, bytes: &bytes, private: &[], stack: 1 << 20 };
+    let loaded = Loaded { arguments: &program, bytes: &bytes, private: &[], stack: 1 << 20, host_limit: 600 };
     let begin = Instant::now();
     let report = execute(machine, 2, &loaded, (sink, None))?;
     let took = begin.elapsed();
@@ -169,8 +171,8 @@ pub fn execute(
     let refuse = |message: String| Error::new(ErrorKind::Experiment, message);
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
-    let &Loaded { arguments, bytes, private, stack } = program;
-    let program = Program { bytes, private, arguments, directory: &copies.0, stack };
+    let &Loaded { arguments, bytes, private, stack, host_limit } = program;
+    let program = Program { bytes, private, arguments, directory: &copies.0, stack, host_limit };
     let name = &arguments[0];
     runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";

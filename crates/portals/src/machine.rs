@@ -29,6 +29,8 @@ mod agenda;
 mod receive;
 mod reliable;
 mod send;
+#[cfg(test)]
+mod tests;
 
 use agenda::{Agenda, Due, Item};
 
@@ -114,17 +116,45 @@ enum Control {
 /// The interface of a node.
 #[derive(Clone, Debug, Default)]
 struct Nic {
-    /// Requests and answers: what waits for an engine, engines in use.
-    tx: [(VecDeque<u32>, u32); 2],
+    /// The ways out of requests and of answers.
+    tx: [Exit; 2],
     rx: [(VecDeque<u32>, u32); 2],
     /// When the bus has fetched all payloads so far.
     fetched: Ps,
     controls: VecDeque<Control>,
-    open: u32,
+    /// Flights that have waited for an engine so far.
+    queued: u64,
     /// In the order in which they ring.
     timers: VecDeque<Timer>,
     /// One of them will ring.
     armed: bool,
+}
+
+/// What waits for an engine of a kind, by number of arrival and flight, and what is in use.
+#[derive(Clone, Debug, Default)]
+struct Exit {
+    /// Flights that need an entry of the reliability first.
+    fresh: VecDeque<(u64, u32)>,
+    /// Those that do not: sent again, low-level acknowledgements, without reliability.
+    free: VecDeque<(u64, u32)>,
+    /// Engines in use.
+    busy: u32,
+    /// Entries in use.
+    open: u32,
+}
+
+impl Exit {
+    /// What goes out next: the older one of the two heads, unless it needs an entry and there is none.
+    fn next(&mut self, entries: u32) -> Option<u32> {
+        let fresh = self.fresh.front().filter(|_| self.open < entries);
+        let first = match (fresh, self.free.front()) {
+            (Some(fresh), Some(free)) if fresh.0 < free.0 => self.fresh.pop_front(),
+            (_, Some(_)) => self.free.pop_front(),
+            (Some(_), None) => self.fresh.pop_front(),
+            (None, None) => None,
+        };
+        first.map(|(_, flight)| flight)
+    }
 }
 
 /// A timer of a reliable flight.
@@ -373,6 +403,7 @@ impl Machine {
     /// # Errors
     /// As the interface says.
     pub fn ask(&mut self, rank: RankId, call: &Call, memory: &mut dyn Memory) -> Result<u32, Code> {
+        memory.of(rank);
         let answer = match call {
             Call::NiInit { options, pid, desired } => {
                 self.ni_init(rank, *options, *pid, desired.as_ref()).map(|(handle, _)| handle)
@@ -382,6 +413,12 @@ impl Machine {
         self.processes[rank].show_counts();
         self.flush(rank);
         answer
+    }
+
+    /// Random numbers of a rank's host.
+    #[must_use]
+    pub fn chance(&self, rank: RankId, number: u64) -> Stream {
+        Stream::new(self.net.seed(), Purpose::Route, 1 << 41 | u64::from(rank)).at(number)
     }
 
     /// Rank of a process that has opened an interface.

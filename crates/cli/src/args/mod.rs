@@ -162,6 +162,19 @@ pub enum PortalsCommand {
     Run(PortalsRunArgs),
     /// Replay a recorded run without its program, on any machine with as many terminals
     Replay(PortalsReplayArgs),
+    /// Make a directory to build libraries and programs against: headers, libraries, compilers, pkg-config
+    Sdk(PortalsSdkArgs),
+}
+
+/// Arguments of `portals sdk`.
+#[derive(Debug, Args)]
+pub struct PortalsSdkArgs {
+    /// Directory of the kit, which stays where it is made
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Replace files of a directory that is not empty
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A dialect of the interface's header.
@@ -202,6 +215,9 @@ pub struct PortalsRunArgs {
     /// Stack of a rank
     #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = stack_size)]
     pub stack: usize,
+    /// Processor time after which a rank that computes without any call is ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub host_limit: u64,
     /// Tell simulated time and messages on standard error when all is over
     #[arg(long)]
     pub summary: bool,

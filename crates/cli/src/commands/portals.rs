@@ -1,4 +1,4 @@
-//! `netloom portals cc` and `netloom portals run`: real Portals 4 programs on a simulated machine.
+//! `netloom portals cc`, `run`, `replay` and `sdk`: real Portals 4 programs on a simulated machine.
 
 use crate::{
     args::{self, Format, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
@@ -8,7 +8,7 @@ use crate::{
 };
 use base::time::{self, Ps};
 use netloom::{
-    Error, ErrorKind, Input, Registry, RunOptions,
+    Error, ErrorKind, Input, Registry, RunOptions, kit,
     part_file::PartFile,
     prepare::machine_of,
     programs::{Dialect, Loaded, compile, execute},
@@ -34,6 +34,7 @@ pub fn portals(command: &PortalsCommand, console: &mut Console<'_>) -> Outcome {
         PortalsCommand::Cc(args) => cc(args, console),
         PortalsCommand::Run(args) => run(args, console),
         PortalsCommand::Replay(args) => again(args, console),
+        PortalsCommand::Sdk(args) => kit::make(&args.directory, args.force).map(|()| Exit::Done),
     }
 }
 
@@ -66,7 +67,13 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let private = private?;
     let recorder = part_file.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
     let sinks = (sink(args), recorder);
-    let loaded = Loaded { arguments: &args.program, bytes: &bytes, private: &private, stack: args.stack };
+    let loaded = Loaded {
+        arguments: &args.program,
+        bytes: &bytes,
+        private: &private,
+        stack: args.stack,
+        host_limit: args.host_limit,
+    };
     let report = execute(machine, args.ranks, &loaded, sinks)?;
     let outcome = print_outcome(&report, args, console);
     let kept = part_file.map_or(Ok(()), |part_file| {

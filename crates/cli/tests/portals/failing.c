@@ -1,8 +1,28 @@
 /* Rank 1 ends as the argument says. */
 #include "common.h"
 #include <assert.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <unistd.h>
+
+static sigjmp_buf place;
+
+static void jump(int number)
+{
+    siglongjmp(place, number);
+}
+
+static void at_end(void)
+{
+    fprintf(stderr, "quickly\n");
+}
+
+__attribute__((noinline, optimize("stack-protector-all"))) static void smash(volatile int bytes)
+{
+    char here[8];
+    memset(here, 'x', bytes);
+    __asm__ volatile("" : : "r"(here) : "memory");
+}
 
 static int deeper(volatile char *above)
 {
@@ -38,10 +58,52 @@ int main(int argc, char **argv)
             alarm(2);
             sleep(10);
         }
+        if (!strcmp(how, "raise"))
+            raise(SIGABRT);
+        if (!strcmp(how, "kill"))
+            kill(getpid(), SIGTERM);
+        if (!strcmp(how, "quick")) {
+            at_quick_exit(at_end);
+            quick_exit(5);
+        }
+        if (!strcmp(how, "_exit"))
+            _exit(6);
+        if (!strcmp(how, "free")) {
+            char *volatile block = malloc(40);
+            free(block);
+            free(block);
+        }
+        if (!strcmp(how, "smash"))
+            smash(64);
+        if (!strcmp(how, "fork"))
+            exit(fork() == -1 && execlp("true", "true", NULL) == -1 && system("true") == -1 ? 4 : 0);
+        if (!strcmp(how, "handled")) {
+            signal(SIGSEGV, jump);
+            if (!sigsetjmp(place, 1))
+                *(volatile int *)8 = 1;
+            exit(3);
+        }
+        if (!strcmp(how, "job"))
+            PMI_Abort(9, "enough");
+        if (!strcmp(how, "reopen")) {
+            if (!freopen("/dev/null", "w", stdout))
+                exit(1);
+            printf("nobody sees this\n");
+            exit(2);
+        }
+        if (!strcmp(how, "close")) {
+            fclose(stdout);
+            close(2);
+            exit(write(1, "", 1) == -1 && write(2, "", 1) == -1 ? 8 : 0);
+        }
         if (!strcmp(how, "deadlock")) {
             OK(PtlCTAlloc(ni, &ct));
             OK(PtlCTWait(ct, 5, &count));
         }
     }
+    /* Others end in order, whatever became of rank 1. */
+    if (!strcmp(how, "job"))
+        PMI_Barrier();
+    printf("rank %d is done\n", rank);
     return 0;
 }

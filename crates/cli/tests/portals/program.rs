@@ -34,15 +34,21 @@ pub fn compile_text(text: &str) -> Option<Compiled> {
 
 /// The same in one of the dialects.
 pub fn compile_as(dialect: &str, source: &str) -> Option<Compiled> {
-    if Command::new("cc").arg("--version").output().is_err() || cfg!(not(target_arch = "x86_64")) {
-        eprintln!("SKIPPED: no C compiler, so no Portals programs");
+    compile_by("cc", dialect, source)
+}
+
+/// The same by another compiler, as that of C++ or Fortran.
+pub fn compile_by(compiler: &str, dialect: &str, source: &str) -> Option<Compiled> {
+    if Command::new(compiler).arg("--version").output().is_err() || cfg!(not(target_arch = "x86_64")) {
+        eprintln!("SKIPPED: no compiler `{compiler}`, so no Portals programs that it compiles");
         return None;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("program");
     let source = Path::new(ROOT).join(source);
     let mut command = netloom();
-    command.args(["portals", "cc", "--dialect", dialect, "-O1"]).arg(source).arg("-o").arg(&path);
+    command.env("CC", compiler).args(["portals", "cc", "--dialect", dialect, "-O1"]).arg(source);
+    command.arg("-o").arg(&path).arg("-lm");
     let out = command.output().expect("it runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = std::fs::read_to_string(Path::new(ROOT).join("examples/portals/two-nodes.toml"))

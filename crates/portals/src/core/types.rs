@@ -1,5 +1,6 @@
 //! Names and numbers of the Portals 4.3 interface. Structures have the layout of the C header, so that a program's memory can hold them.
 
+use base::index::RankId;
 use serde::{Deserialize, Serialize};
 
 /// What a call returns. Numbers are those of the header.
@@ -420,6 +421,8 @@ pub struct Fault;
 
 /// Memory of processes, by address.
 pub trait Memory {
+    /// From now on addresses are those that this rank names.
+    fn of(&mut self, _rank: RankId) {}
     /// Reads bytes of the process from an address on.
     ///
     /// # Errors

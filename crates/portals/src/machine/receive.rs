@@ -139,6 +139,7 @@ impl Machine {
         self.serving = (flight, false);
         match to {
             Some(to) => {
+                memory.of(to);
                 self.processes[to].receive(&message, memory);
                 self.flush(to);
                 self.served[to] += 1;

@@ -2,6 +2,21 @@
 //!
 //! A reliable flight is open from its first transmission until it is acknowledged: by its answer, or by a low-level acknowledgement where there is none or
 //! where it arrives again. All time-outs of a node are alike, so its timers are one queue.
+//!
+//! # Why nothing waits for ever
+//!
+//! A node has `entries` for open requests and as many for open answers. What waits for what:
+//!
+//! 1. Low-level acknowledgements and what is sent again wait for an engine alone: they overtake what waits for an entry. An engine is freed when its message
+//!    has arrived or is lost, or when its payload has crossed the bus, which needs nothing else. So each of them goes onto the network in the end.
+//! 2. An answer waits for one of its node's entries for answers. Those are held by answers under way. Each of these is acknowledged at low level where it
+//!    arrives, which by 1 goes out whatever else waits there; if either is lost its timer rings, and by 1 it is sent again or given up after `retries`. So
+//!    every entry for an answer is freed in the end, and every answer gets one.
+//! 3. A request waits for an entry for requests. Those are held by requests that wait for their answer, which by 2 goes out, or for a low-level
+//!    acknowledgement, which by 1 does; or they are given up. So every entry for a request is freed in the end.
+//!
+//! Each step needs only those before it, for one entry as for many. Messages that are held back for their turn hold no engine and no entry where they wait, and
+//! what they wait for was sent before them from the same queue. `machine::tests` tries it with one to eight entries and losses.
 
 use super::{Due, Flight, Machine, NONE, Timer};
 use crate::core::{
@@ -40,8 +55,9 @@ impl Machine {
         if std::mem::take(&mut f.open) {
             f.over = true;
             let (node, request) = (f.ends.0, f.message.request);
-            debug_assert!(self.nics[node].open > 0, "what is acknowledged was open");
-            self.nics[node].open -= 1;
+            let exit = &mut self.nics[node].tx[usize::from(!request.is_request())];
+            debug_assert!(exit.open > 0, "what is acknowledged was open");
+            exit.open -= 1;
             if request.is_request() && request != Request::Get {
                 self.sent(flight, Fail::Ok, memory);
             }
@@ -127,7 +143,7 @@ impl Machine {
         f.over = true;
         f.served = true;
         let (node, from, message, order) = (f.ends.0, f.from, f.message.clone(), f.order);
-        self.nics[node].open -= 1;
+        self.nics[node].tx[usize::from(!message.request.is_request())].open -= 1;
         if let Some((pair, order)) = order {
             if self.held.remove(&(pair, order)).is_some() {
                 self.flights[flight as usize].copies -= 1;
@@ -141,6 +157,7 @@ impl Machine {
         }
         if message.request.is_request() {
             let fetches = matches!(message.request, Request::Get | Request::FetchAtomic | Request::Swap);
+            memory.of(from);
             self.processes[from].sent(message.ni, message.pending, Fail::Undeliverable, memory);
             let answer = Message {
                 request: if fetches { Request::Reply } else { Request::Ack },

@@ -1,4 +1,4 @@
-//! The way out: a message joins the queue of its engine, its payload is fetched, and it goes onto the network.
+//! The exit out: a message joins the queue of its engine, its payload is fetched, and it goes onto the network.
 
 use super::{Due, Flight, Machine, NONE, Timer};
 use crate::{
@@ -58,27 +58,36 @@ impl Machine {
     }
 
     pub(super) fn queue(&mut self, flight: u32) {
-        let (node, answers) = (self.flights[flight as usize].ends.0, self.answers(flight));
-        self.nics[node].tx[usize::from(answers)].0.push_back(flight);
+        let (f, answers) = (&self.flights[flight as usize], self.answers(flight));
+        let (node, waits) = (f.ends.0, f.reliable && !f.open && !f.low_level);
+        let nic = &mut self.nics[node];
+        nic.queued += 1;
+        let exit = &mut nic.tx[usize::from(answers)];
+        if waits { &mut exit.fresh } else { &mut exit.free }.push_back((nic.queued, flight));
         self.start(node, answers);
     }
 
     /// Idle engines take what waits, as far as entries of the reliability allow.
     pub(super) fn start(&mut self, node: TerminalId, answers: bool) {
         loop {
-            let Some(&flight) = self.nics[node].tx[usize::from(answers)].0.front() else { return };
             let (engines, entries) = (self.of(node).tx_engines, self.of(node).entries);
-            let nic = &mut self.nics[node];
-            let (queue, busy) = &mut nic.tx[usize::from(answers)];
-            let f = &mut self.flights[flight as usize];
-            let entry = f.reliable && !f.open && !f.low_level;
-            if *busy >= engines || (entry && nic.open >= entries) {
+            let exit = &mut self.nics[node].tx[usize::from(answers)];
+            if exit.busy >= engines {
                 return;
             }
-            queue.pop_front();
-            *busy += 1;
-            nic.open += u32::from(entry);
-            f.open |= entry;
+            let Some(flight) = exit.next(entries) else { return };
+            let f = &mut self.flights[flight as usize];
+            if f.reliable && !f.low_level && !f.open {
+                if f.attempts > 0 {
+                    // Acknowledged, or given up, while it waited to be sent again.
+                    f.copies -= 1;
+                    self.forget(flight);
+                    continue;
+                }
+                f.open = true;
+                exit.open += 1;
+            }
+            exit.busy += 1;
             f.attempts += 1;
             self.transmit(flight, node, answers);
         }
@@ -121,9 +130,9 @@ impl Machine {
     }
 
     pub(super) fn engine_free(&mut self, node: TerminalId, answers: bool) {
-        let busy = &mut self.nics[node].tx[usize::from(answers)].1;
-        debug_assert!(*busy > 0, "the engine was busy");
-        *busy -= 1;
+        let exit = &mut self.nics[node].tx[usize::from(answers)];
+        debug_assert!(exit.busy > 0, "the engine was busy");
+        exit.busy -= 1;
         self.start(node, answers);
     }
 
@@ -171,6 +180,7 @@ impl Machine {
     pub(super) fn sent(&mut self, flight: u32, fail: Fail, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
         let (from, ni, pending) = (f.from, f.message.ni, f.message.pending);
+        memory.of(from);
         self.processes[from].sent(ni, pending, fail, memory);
         self.flush(from);
     }

@@ -1,15 +1,17 @@
 //! Memory and signals of programs: copies that a wrong address does not kill, and crashes that end one rank.
 //!
 //! `netloom_copy` is `rep movsb` between two labels. If it faults, the handler lets it go on behind the labels, where it returns 1. A fault anywhere
-//! else while a rank runs lets the rank go on in `crashed`, on a stack of its own, from where it never returns.
+//! else while a rank runs, and an abort of the C library itself, lets the rank go on in `crashed`, from where it never returns.
 
 #![allow(unsafe_code, reason = "signals and copies from addresses that programs give")]
 
 use crate::core::types::{Fault, Memory};
+use base::index::RankId;
 use std::{
     arch::global_asm,
     cell::{Cell, UnsafeCell},
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
 };
 
 global_asm!(
@@ -37,7 +39,8 @@ unsafe extern "C" {
 #[must_use]
 pub fn copy(to: u64, from: u64, bytes: usize) -> bool {
     // SAFETY: the routine reads and writes nothing but these bytes, and reports addresses that are not mapped by its result (the handler of `install` moves it
-    // to its error exit). What it writes is memory of a program, or a buffer that the callers below own.
+    // to its error exit). What it writes is where the running rank's own pointer points, memory that is nobody's or that of the rank which an operation is done for
+    // (`RankMemory::is_own`; the heap alone is one for all), or a buffer that the callers below own.
     unsafe { netloom_copy(to, from, bytes as u64) == 0 }
 }
 
@@ -57,17 +60,65 @@ pub fn put<T: Copy>(to: *mut T, value: T) -> bool {
 /// Most pieces of memory that were not there of a record.
 const MOST: usize = 1 << 16;
 
-/// Memory of all ranks: they share one address space.
+/// Memory of all ranks: they share one address space, but what belongs to one of them is not there for the others.
+///
+/// Places are globals of copies and stacks. The heap is one for all, so an address in it names the same bytes for every rank.
 pub struct RankMemory {
     /// Pieces that were not there: address, bytes; for a record alone, and one more than it takes at most.
     faults: Option<BTreeSet<(u64, u64)>>,
+    /// Places by their begin: end and rank.
+    places: BTreeMap<u64, (u64, RankId)>,
+    /// The rank that names addresses.
+    of: RankId,
+    /// For each rank addresses around the last one that it named, all of which are there for it or nobody's.
+    near: Vec<(u64, u64)>,
 }
 
 impl RankMemory {
     /// Memory; what was not there is kept if the run is recorded.
     #[must_use]
     pub fn new(recorded: bool) -> Self {
-        Self { faults: recorded.then(BTreeSet::new) }
+        let faults = recorded.then(BTreeSet::new);
+        Self { faults, places: BTreeMap::new(), of: RankId::new(0), near: Vec::new() }
+    }
+
+    /// A place belongs to a rank from now on.
+    pub fn belongs(&mut self, place: Range<u64>, rank: RankId) {
+        if !place.is_empty() {
+            self.places.insert(place.start, (place.end, rank));
+            self.near.clear();
+        }
+    }
+
+    /// True if none of these bytes belongs to another rank than that which names them.
+    fn is_own(&mut self, address: u64, bytes: usize) -> bool {
+        let Some(end) = address.checked_add(bytes as u64) else { return false };
+        let near = self.near.get(self.of.index()).copied().unwrap_or_default();
+        if address >= near.0 && end <= near.1 {
+            return true;
+        }
+        let before =
+            self.places.range(..=address).next_back().map(|(&start, &(end, rank))| (start, end, rank));
+        let (from, to) = match before {
+            Some((start, until, rank)) if address < until => {
+                if rank != self.of {
+                    return bytes == 0;
+                }
+                (start, until)
+            }
+            before => {
+                let next = self.places.range(address..).next().map_or(u64::MAX, |(&start, _)| start);
+                (before.map_or(0, |b| b.1), next)
+            }
+        };
+        if end > to {
+            return false;
+        }
+        if self.near.len() <= self.of.index() {
+            self.near.resize(self.of.index() + 1, (0, 0));
+        }
+        self.near[self.of.index()] = (from, to);
+        true
     }
 
     /// Pieces that were not there, in order.
@@ -94,12 +145,15 @@ impl RankMemory {
 }
 
 impl Memory for RankMemory {
+    fn of(&mut self, rank: RankId) {
+        self.of = rank;
+    }
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        let there = copy(into.as_mut_ptr() as u64, address, into.len());
+        let there = self.is_own(address, into.len()) && copy(into.as_mut_ptr() as u64, address, into.len());
         self.checked(there, address, into.len())
     }
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
-        let there = copy(address, bytes.as_ptr() as u64, bytes.len());
+        let there = self.is_own(address, bytes.len()) && copy(address, bytes.as_ptr() as u64, bytes.len());
         self.checked(there, address, bytes.len())
     }
 }
@@ -117,9 +171,16 @@ thread_local! {
     /// Signal and address of the crash that is being reported; whether a rank runs.
     static CRASH: Cell<(i32, u64)> = const { Cell::new((0, 0)) };
     static RANK_RUNS: Cell<bool> = const { Cell::new(false) };
+    /// Stack of the thread that runs, from its lowest address.
+    static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     /// Ends the rank that crashed.
     static CRASHED: Cell<Option<Ending>> = const { Cell::new(None) };
 }
+
+/// Bytes that must be left of a stack for the end of a rank to be told on it.
+const ROOM: usize = 48 << 10;
+/// Bytes below the stack pointer that a function may use without saying so.
+const RED_ZONE: usize = 128;
 
 /// Ends the rank that runs by a signal at an address.
 pub type Ending = fn(i32, u64) -> !;
@@ -127,6 +188,18 @@ pub type Ending = fn(i32, u64) -> !;
 /// Reports whether a rank's code runs.
 pub fn rank_runs(runs: bool) {
     RANK_RUNS.set(runs);
+}
+
+/// True if a rank's code called, in the thread that simulates.
+#[inline]
+#[must_use]
+pub fn in_rank() -> bool {
+    RANK_RUNS.get()
+}
+
+/// A thread of a rank goes on whose stack has these bytes below `top`.
+pub fn on_stack(top: usize, bytes: usize) {
+    STACK.set((top - bytes, top));
 }
 
 extern "C" fn crashed() -> ! {
@@ -155,11 +228,23 @@ extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
             libc::signal(signal, libc::SIG_DFL);
             return;
         }
-        CRASH.set((signal, (*info).si_addr() as u64));
-        let top = LAST.0.get() as usize + (1 << 16);
-        registers[libc::REG_RSP as usize] = ((top & !15) - 8) as i64;
-        registers[libc::REG_RIP as usize] = crashed as *const () as i64;
+        end_there(context, signal, (*info).si_addr() as u64);
     }
+}
+
+/// Lets the rank that was interrupted end by a signal.
+///
+/// # Safety
+/// The registers must be those of the rank that runs, interrupted in its own code or at a fault.
+pub unsafe fn end_there(context: *mut libc::ucontext_t, signal: i32, address: u64) {
+    CRASH.set((signal, address));
+    // SAFETY: as promised. Below the red zone of its own stack, where a handler of the program may also stay; on another one if that is full.
+    let registers = unsafe { &mut (*context).uc_mcontext.gregs };
+    let (own, (low, high)) = (registers[libc::REG_RSP as usize] as usize, STACK.get());
+    let room = (low + ROOM..=high).contains(&own);
+    let top = if room { own - RED_ZONE } else { LAST.0.get() as usize + (1 << 16) };
+    registers[libc::REG_RSP as usize] = ((top & !15) - 8) as i64;
+    registers[libc::REG_RIP as usize] = crashed as *const () as i64;
 }
 
 /// Catches the signals of wrong programs; `crashed` ends the rank, on a stack of its own.
@@ -172,7 +257,7 @@ pub fn install(crashed: Ending) {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGSYS] {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
@@ -194,6 +279,35 @@ mod tests {
         assert_eq!(reported(false, 5), Ok(0));
         assert_eq!(reported(true, 5), Ok(5));
         assert!(reported(true, MOST as u64 + 9).is_err());
+    }
+
+    /// Against a list of bytes, each with the rank and the place that it belongs to.
+    #[test]
+    fn what_belongs_to_another_rank_is_not_there() {
+        use base::rng::{Purpose, Stream};
+        for case in 0..200u64 {
+            let stream = Stream::new(3, Purpose::Route, case);
+            let (mut memory, mut owners) = (RankMemory::new(false), [None; 256]);
+            for n in 0..300u64 {
+                let draw = |what: u64, below: u64| stream.at(n * 8 + what).below(below);
+                let (start, bytes, rank) = (draw(0, 200), draw(1, 40), RankId::new(draw(2, 3) as u32));
+                let range = start as usize..(start + bytes) as usize;
+                if n % 30 == 0 {
+                    if owners[range.clone()].iter().all(Option::is_none) {
+                        owners[range].fill(Some((rank, n)));
+                        memory.belongs(start..start + bytes, rank);
+                    }
+                    continue;
+                }
+                memory.of(rank);
+                let free = owners[range.clone()].iter().all(|o| o.is_none_or(|o| o.0 == rank));
+                // Bytes of several places at once are refused: no block of a program spans two.
+                let one = owners[range].windows(2).all(|w| w[0] == w[1]);
+                if !free || one {
+                    assert_eq!(memory.is_own(start, bytes as usize), free, "case {case}, look {n}");
+                }
+            }
+        }
     }
 
     #[test]

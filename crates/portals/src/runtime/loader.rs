@@ -2,11 +2,12 @@
 //!
 //! A shared object's dynamic relocations name what it imports. After `dlopen` (lazy, so that functions nobody else has are no error) the cells of names that
 //! we define are overwritten, in the program and in the libraries of which each rank has a copy; what neither we nor a library defines is a missing symbol,
-//! reported before anything runs. Libraries that ranks share are loaded once: they are looked through, and keep their cells.
+//! reported before anything runs. Libraries that ranks share are loaded once: they are looked through, and keep their cells, except those of languages
+//! ([`cxx`]). Functions that begin a copy are called by its rank, once all cells are bound.
 
 #![allow(unsafe_code, reason = "loading programs")]
 
-use super::private;
+use super::{cxx, cxx::Cxx, locals::Module, private};
 use base::index::RankId;
 use std::{
     collections::BTreeMap,
@@ -25,6 +26,28 @@ pub struct Loaded {
     pub main: usize,
     /// Addresses of its own code.
     pub code: Range<usize>,
+    /// Functions that begin the copies, in order; the rank calls them before `main`.
+    pub begins: Vec<usize>,
+    /// Functions that end them, in order.
+    pub ends: Vec<usize>,
+    /// Thread-local variables of the copies.
+    pub modules: Vec<Module>,
+    /// Addresses of the copies' globals.
+    pub globals: Vec<Range<usize>>,
+}
+
+/// What copies are made of, and where.
+pub struct Copies<'a> {
+    /// The contents of the program's file.
+    pub program: &'a [u8],
+    /// Libraries of which each rank has a copy.
+    pub private: &'a [Library],
+    /// Directory in which copies are written for a moment.
+    pub directory: &'a Path,
+    /// What we define.
+    pub names: &'a Names,
+    /// The library of C++, if the program needs it.
+    pub cxx: Option<Cxx>,
 }
 
 #[repr(C)]
@@ -61,59 +84,168 @@ const JUMP_SLOT: u64 = 7;
 /// A library of which each rank has a copy: its name, as programs that need it give it, and its contents.
 pub type Library = (String, Vec<u8>);
 
-/// Loads a copy of a program, made in `directory` under a name of its own, and of the libraries that are private.
+/// Loads a copy of a program, made under a name of its own, and of the libraries that are private. `cells` are addresses of the rank's own variables.
 ///
 /// # Errors
 /// If it cannot be loaded, lacks `main`, or imports what nobody defines.
-pub fn load(
-    (program, private): (&[u8], &[Library]),
-    directory: &Path,
-    rank: RankId,
-    names: &Names,
-) -> Result<Loaded, String> {
-    let copies: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, rank)).collect();
-    let all = private.iter().map(|l| l.0.as_str()).zip(&copies).map(|(old, new)| (old, new.as_str()));
+pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names) -> Result<Loaded, String> {
+    let &Copies { program, private, directory, names, cxx } = copies;
+    let kept = |name: &str| cxx.is_some_and(|cxx| cxx.defines(name));
+    let numbered: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, rank)).collect();
+    let all = private.iter().map(|l| l.0.as_str()).zip(&numbered).map(|(old, new)| (old, new.as_str()));
     let all: Vec<(&str, &str)> = all.collect();
     let mut made = Vec::new();
-    for ((_, bytes), copy) in private.iter().zip(&copies) {
-        made.push(write(directory.join(copy), &private::relabelled(bytes, &all)?)?);
+    for ((_, bytes), copy) in private.iter().zip(&numbered) {
+        let copy = directory.join(copy);
+        let bytes = private::prepared(bytes, &all, kept)?;
+        write(&copy, &bytes)?;
+        made.push((copy, bytes));
     }
-    let path = write(directory.join(format!("rank-{rank}.so")), &private::relabelled(program, &all)?)?;
-    // Names of private copies begin with "./".
-    let home = std::env::current_dir().ok();
-    if !private.is_empty() {
-        std::env::set_current_dir(directory).map_err(|e| e.to_string())?;
-    }
-    let opened = open(&path).and_then(|program| {
-        let libraries: Result<Vec<_>, String> = made.iter().map(|copy| open(copy)).collect();
-        Ok((program, libraries?))
-    });
-    if let (Some(home), false) = (home, private.is_empty()) {
-        let _ = std::env::set_current_dir(home);
-    }
+    let path = directory.join(format!("rank-{rank}.so"));
+    let bytes = private::prepared(program, &all, kept)?;
+    write(&path, &bytes)?;
+    let opened = open_all(&path, &made, directory);
     // The files are needed no more: their mappings stay.
-    made.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
+    made.iter().map(|m| &m.0).chain([&path]).for_each(|path| drop(fs::remove_file(path)));
     let (library, libraries) = opened?;
     let map = map_of(library)?;
     let own = libraries.iter().map(|&l| map_of(l)).collect::<Result<Vec<_>, String>>()?;
     let defined = |name: &CStr| [libc::RTLD_DEFAULT, library].into_iter().any(|l| find(l, name) != 0);
-    let mut missing = bind(map, names, defined);
+    let bound = [cells, names];
+    let mut missing = bind(map, &bound, defined);
     for (&map, &library) in own.iter().zip(&libraries) {
-        missing.extend(bind(map, names, |name| defined(name) || find(library, name) != 0));
+        missing.extend(bind(map, &bound, |name| defined(name) || find(library, name) != 0));
     }
     missing.extend(shared(map, &own, names, defined));
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }
-    match find(library, c"main") {
-        0 => Err("it has no `main`".to_owned()),
-        main => Ok(Loaded { main, code: code(program, base_of(map)) }),
+    let main = find(library, c"main");
+    if main == 0 {
+        return Err("it has no `main`".to_owned());
+    }
+    let mut loaded = Loaded {
+        main,
+        code: code(program, base_of(map)),
+        begins: Vec::new(),
+        ends: Vec::new(),
+        modules: Vec::new(),
+        globals: Vec::new(),
+    };
+    for n in in_order(private) {
+        loaded.add(&made[n].1, own[n], libraries[n]);
+    }
+    loaded.add(&bytes, map, library);
+    Ok(loaded)
+}
+
+impl Loaded {
+    /// A copy begins after those before it, and ends before them.
+    fn add(&mut self, copy: &[u8], map: *const LinkMap, library: *mut c_void) {
+        let base = base_of(map);
+        let functions = |places: Range<usize>| {
+            let cells = places.step_by(8).map(|at| (base + at) as *const usize);
+            // SAFETY: the copy's own array, in its mapped data.
+            let all = cells.map(|cell| unsafe { cell.read_unaligned() });
+            all.filter(|&f| f != 0 && f != usize::MAX).collect::<Vec<usize>>()
+        };
+        let deferred = private::deferred(copy);
+        self.begins.extend(deferred.begin.map(|f| base + f));
+        self.begins.extend(functions(deferred.begins));
+        let ends = functions(deferred.ends).into_iter().rev().chain(deferred.end.map(|f| base + f));
+        self.ends = ends.chain(std::mem::take(&mut self.ends)).collect();
+        self.modules.extend(module(copy, base, library));
+        self.globals.extend(private::globals(copy).into_iter().map(|g| base + g.start..base + g.end));
     }
 }
 
-fn write(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, String> {
-    fs::write(&path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
-    Ok(path)
+/// The thread-local variables of a loaded object, if it has any.
+fn module(bytes: &[u8], base: usize, library: *mut c_void) -> Option<Module> {
+    let (address, filled, size) = private::thread_locals(bytes)?;
+    Some(Module { library, image: base + address, filled, size })
+}
+
+/// Numbers of private libraries, each after those that it needs.
+fn in_order(private: &[Library]) -> Vec<usize> {
+    fn visit(n: usize, private: &[Library], order: &mut Vec<usize>, seen: &mut [bool]) {
+        if !std::mem::replace(&mut seen[n], true) {
+            for name in private::needed(&private[n].1) {
+                if let Some(next) = private.iter().position(|l| l.0 == name) {
+                    visit(next, private, order, seen);
+                }
+            }
+            order.push(n);
+        }
+    }
+    let (mut order, mut seen) = (Vec::new(), vec![false; private.len()]);
+    (0..private.len()).for_each(|n| visit(n, private, &mut order, &mut seen));
+    order
+}
+
+/// Opens a program's copy and those of its private libraries, whose names begin with "./".
+fn open_all(
+    path: &Path,
+    made: &[(PathBuf, Vec<u8>)],
+    directory: &Path,
+) -> Result<(*mut c_void, Vec<*mut c_void>), String> {
+    let home = std::env::current_dir().ok();
+    if !made.is_empty() {
+        std::env::set_current_dir(directory).map_err(|e| e.to_string())?;
+    }
+    let opened = open(path).and_then(|program| {
+        let libraries: Result<Vec<_>, String> = made.iter().map(|copy| open(&copy.0)).collect();
+        Ok((program, libraries?))
+    });
+    if let (Some(home), false) = (home, made.is_empty()) {
+        let _ = std::env::set_current_dir(home);
+    }
+    opened
+}
+
+/// Libraries of which each rank has a copy: those that were asked for, and that of Fortran, which keeps units and their buffers.
+#[must_use]
+pub fn with_fortran(program: &[u8], asked: &[Library]) -> Vec<Library> {
+    let mut all = asked.to_vec();
+    let needs = asked.iter().map(|l| l.1.as_slice()).chain([program]).flat_map(private::needed);
+    let Some(name) = needs.into_iter().find(|n| n.starts_with("libgfortran.so")) else { return all };
+    if !all.iter().any(|l| l.0 == name)
+        && let Some(bytes) = path_of(&name).and_then(|path| fs::read(path).ok())
+    {
+        all.push((name, bytes));
+    }
+    all
+}
+
+/// Where the system finds a library.
+fn path_of(name: &str) -> Option<PathBuf> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: the name is a C string and the library one of the system, which is closed again; its map's name is one while it is open.
+    unsafe {
+        let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
+        if library.is_null() {
+            return None;
+        }
+        let path = map_of(library).ok().map(|map| CStr::from_ptr((*map).name).to_string_lossy().into_owned());
+        libc::dlclose(library);
+        path.map(PathBuf::from)
+    }
+}
+
+/// Calls of the library of C++ lead to us; gives its thread-local variables.
+///
+/// # Errors
+/// If the system does not tell where it lies.
+pub fn bind_cxx(cxx: Cxx, names: &Names) -> Result<Option<Module>, String> {
+    let map = map_of(cxx.library())?;
+    bind(map, &[names], |_| true);
+    // SAFETY: the name of an open library is a C string.
+    let path = unsafe { CStr::from_ptr((*map).name) }.to_string_lossy().into_owned();
+    let bytes = fs::read(&path).map_err(|e| format!("cannot read `{path}`: {e}"))?;
+    Ok(module(&bytes, base_of(map), cxx.library()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))
 }
 
 fn open(path: &Path) -> Result<*mut c_void, String> {
@@ -200,11 +332,11 @@ fn imports(map: *const LinkMap) -> Vec<Import> {
 }
 
 /// Overwrites the cells of names that we define; gives the names that nobody defines.
-fn bind(map: *const LinkMap, names: &Names, defined: impl Fn(&CStr) -> bool) -> Vec<String> {
+fn bind(map: *const LinkMap, names: &[&Names], defined: impl Fn(&CStr) -> bool) -> Vec<String> {
     let mut missing = Vec::new();
     for import in imports(map) {
         let name = import.name.to_string_lossy();
-        if let Some(&ours) = names.get(&*name) {
+        if let Some(&ours) = names.iter().find_map(|names| names.get(&*name)) {
             write_cell(import.cell, ours.wrapping_add(import.addend));
         } else if !import.weak && !defined(import.name) && !missing.iter().any(|m| *m == *name) {
             missing.push(name.into_owned());
@@ -230,7 +362,12 @@ fn shared(
         let library = path.rsplit('/').next().unwrap_or("");
         for import in imports(map) {
             let name = import.name.to_string_lossy();
-            let ours = names.contains_key(&*name);
+            let ours = names.get(&*name);
+            if let Some(&ours) = ours.filter(|_| cxx::is_bound(library, &name)) {
+                write_cell(import.cell, ours.wrapping_add(import.addend));
+                continue;
+            }
+            let ours = ours.is_some();
             if (import.weak && !ours) || defined(import.name) {
                 continue;
             }

@@ -1,18 +1,31 @@
 //! Real C programs on the interfaces of [`crate::machine`].
 //!
-//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`] and [`system`]; [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to
-//! and from their memory and catches their crashes.
+//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`], [`system`], [`state`], [`files`], [`signals`] and [`ends`];
+//! [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to and from
+//! their memory and catches their crashes. What a process has for itself each rank has: in [`own`], [`locals`], [`float`], [`stdio`] and [`cxx`].
 
 mod calls;
+pub mod cxx;
+pub mod ends;
+pub mod files;
+pub mod float;
+pub mod getopt;
 pub mod guard;
 pub mod idle_polls;
 pub mod loader;
+pub mod locale;
+pub mod locals;
+pub mod locks;
+pub mod own;
 pub mod pmi;
 pub mod preempt;
 pub mod private;
 pub mod ptl;
 pub mod report;
 pub mod run;
+pub mod signals;
+pub mod spans;
+pub mod state;
 pub mod stdio;
 pub mod system;
 pub mod threads;
@@ -25,5 +38,15 @@ pub use threads::Status;
 /// All that programs can call here instead of elsewhere.
 #[must_use]
 pub fn names() -> loader::Names {
-    ptl::names().into_iter().chain(pmi::names()).chain(system::names()).collect()
+    let all = [
+        ptl::names(),
+        pmi::names(),
+        system::names(),
+        locks::names(),
+        ends::names(),
+        files::names(),
+        signals::names(),
+        state::names(),
+    ];
+    all.into_iter().flatten().collect()
 }

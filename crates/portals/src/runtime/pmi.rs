@@ -43,6 +43,7 @@ fn store(to: *mut c_int, value: c_int) -> c_int {
 }
 
 super::calls::calls! {
+    outside = FAIL;
     fn PMI_Init(spawned: *mut c_int) -> c_int { store(spawned, 0) }
     fn PMI_Initialized(flag: *mut c_int) -> c_int { store(flag, 1) }
     fn PMI_Finalize() -> c_int { OK }
@@ -51,7 +52,7 @@ super::calls::calls! {
     fn PMI_Get_universe_size(size: *mut c_int) -> c_int { store(size, with(|w, _| w.ranks.len()) as c_int) }
     fn PMI_Get_appnum(number: *mut c_int) -> c_int { store(number, 0) }
     fn PMI_Barrier() -> c_int { barrier() }
-    fn PMI_Abort(status: c_int, _message: *const c_char) -> c_int { world::exit(status, false) }
+    fn PMI_Abort(status: c_int, _message: *const c_char) -> c_int { world::end_job(status) }
     fn PMI_KVS_Get_my_name(name: *mut c_char, size: c_int) -> c_int { give(name, size, b"netloom") }
     fn PMI_KVS_Get_name_length_max(size: *mut c_int) -> c_int { store(size, LONGEST) }
     fn PMI_KVS_Get_key_length_max(size: *mut c_int) -> c_int { store(size, LONGEST) }

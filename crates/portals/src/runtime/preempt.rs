@@ -11,6 +11,7 @@
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
+use super::guard;
 use base::hash::mix64;
 use std::{
     arch::{global_asm, is_x86_feature_detected},
@@ -107,6 +108,9 @@ thread_local! {
     static PROOF: Cell<Option<(u64, u32)>> = const { Cell::new(None) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
+    /// Processor time when the rank was last seen to have been resumed or called, and nanoseconds that it may compute from then on.
+    static SINCE: Cell<u64> = const { Cell::new(0) };
+    static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Lets a rank wait that polls memory.
     static POLLED: Cell<Option<fn()>> = const { Cell::new(None) };
 }
@@ -134,14 +138,20 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
     if now != before || start == end {
         RESUMED.set((now, now));
         SEEN.set(([0; LOOKS], 0));
+        SINCE.set(processor_time());
         return arm(FIRST);
     }
+    let over = processor_time().saturating_sub(SINCE.get()) > LIMIT.get();
     // SAFETY: the kernel gives the registers at the interruption. What `look` reads lies on the rank's stack, as the program's own code was interrupted. Of
     // the registers only the flag is changed that asks for steps.
     unsafe {
         let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
         if !(start..end).contains(&at) {
             return arm(AGAIN);
+        }
+        if over {
+            guard::end_there(context, libc::SIGXCPU, 0);
+            return arm(FIRST);
         }
         let look = look(&(*context).uc_mcontext);
         if !seen_enough(look) {
@@ -226,9 +236,12 @@ fn arm(us: i64) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
-/// Catches the timer's signal, and begins to look; `polled` lets the rank that runs wait.
-pub fn install(polled: fn()) {
+/// Catches the timer's signal, and begins to look; `polled` lets the rank that runs wait. A rank that computes longer than `limit` nanoseconds of processor time
+/// without any call ends by SIGXCPU, at the next look that finds it in its program's own code.
+pub fn install(polled: fn(), limit: u64) {
     POLLED.set(Some(polled));
+    LIMIT.set(limit);
+    SINCE.set(processor_time());
     if !is_x86_feature_detected!("xsave") {
         return;
     }

@@ -339,6 +339,7 @@ fn pair((operation, datatype): Atomic) -> (u8, u8) {
 }
 
 super::calls::calls! {
+    outside = Code::NoInit as c_int;
     fn PtlInit() -> c_int { at_once(Call::Init) }
     fn PtlFini() -> c_int { at_once(Call::Fini) }
     fn PtlAbort() -> c_int {

@@ -6,11 +6,14 @@
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
+    cxx::Cxx,
     guard,
-    loader::{self, Library, Loaded, Names},
-    preempt,
+    loader::{self, Copies, Library, Loaded, Names},
+    locals::Locals,
+    own::{self, Own},
+    preempt, private,
     report::{Report, report},
-    stdio, system,
+    signals, stdio,
     threads::{Entry, Rank, Status},
     world::{self, Sink, World, end_thread, exit, with},
 };
@@ -21,9 +24,33 @@ use corosensei::{
     stack::{DefaultStack, Stack},
 };
 use std::{
+    arch::global_asm,
     ffi::{CString, c_char, c_int, c_void},
     path::Path,
 };
+
+// Calls the function in `rdi` with the three values behind it. Its caller has no address for unwinders, so that exceptions which nobody catches end here,
+// as in the first frame of a process: the language's library says so and aborts.
+global_asm!(
+    ".globl netloom_first_call",
+    "netloom_first_call:",
+    ".cfi_startproc",
+    ".cfi_undefined rip",
+    "push rbp",
+    "mov rbp, rsp",
+    "mov rax, rdi",
+    "mov rdi, rsi",
+    "mov rsi, rdx",
+    "mov rdx, rcx",
+    "call rax",
+    "pop rbp",
+    "ret",
+    ".cfi_endproc",
+);
+
+unsafe extern "C" {
+    fn netloom_first_call(function: usize, one: usize, two: usize, three: usize) -> usize;
+}
 
 /// A program to be run.
 pub struct Program<'a> {
@@ -37,6 +64,8 @@ pub struct Program<'a> {
     pub directory: &'a Path,
     /// Bytes of each stack.
     pub stack: usize,
+    /// Seconds of processor time that a rank may compute without any call.
+    pub host_limit: u64,
 }
 
 /// Runs a program on all ranks of a machine.
@@ -49,40 +78,20 @@ pub fn run(
     names: &Names,
     (sink, recorder): (Sink, Option<Recorder>),
 ) -> Result<Report, String> {
-    guard::install(world::crash);
+    guard::install(signals::fault);
     stdio::install(world::printed);
-    let ranks = machine.processes.len() as u32;
-    let mut loaded = Vec::new();
+    own::begin();
     let world = World::new(machine, sink, recorder);
-    for rank in RankId::first(ranks) {
-        loaded.push(loader::load((program.bytes, program.private), program.directory, rank, names)?);
-    }
-    // Whatever ends this process later leaves nothing behind.
-    let _ = std::fs::remove_dir_all(program.directory);
-    world::begin(world);
-    world::reach(|world| {
-        for (rank, Loaded { main, code }) in RankId::first(ranks).zip(loaded) {
-            let files = stdio::open(rank);
-            world.ranks.push(Rank {
-                status: Status::Running,
-                misses: 0,
-                hooks: Vec::new(),
-                alarm: 0,
-                polls: false,
-                code,
-                files,
-            });
-            world.spawn(rank, Entry::Main(main));
-        }
-        Some(())
+    let outcome = load_all(world, program, names).and_then(|()| {
+        preempt::install(world::poll_memory, program.host_limit.saturating_mul(1_000_000_000));
+        drive(program)
     });
-    let begun = world::reach(|world| Some(world.threads.len() == world.ranks.len()));
-    debug_assert_eq!(begun, Some(true), "a program begins with a thread for each rank");
-    preempt::install(world::poll_memory);
-    let outcome = drive(program);
     preempt::stop();
-    let mut world = world::take().expect("it is still there");
+    own::end();
+    stdio::late();
+    let world = world::take();
     outcome?;
+    let Some(mut world) = world else { return Err("the world of ranks is gone".to_owned()) };
     let mut report = report(&world);
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
@@ -93,6 +102,58 @@ pub fn run(
         };
     }
     Ok(report)
+}
+
+/// Loads a copy for each rank; the world has them all, and begins with a thread for each.
+fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), String> {
+    let ranks = world.machine.processes.len() as u32;
+    let private = loader::with_fortran(program.bytes, program.private);
+    let needed = private.iter().map(|l| l.1.as_slice()).chain([program.bytes]).flat_map(private::needed);
+    let cxx = Cxx::load(&needed.collect::<Vec<String>>());
+    let copies =
+        Copies { program: program.bytes, private: &private, directory: program.directory, names, cxx };
+    let shared = cxx.map(|cxx| loader::bind_cxx(cxx, names)).transpose()?.flatten();
+    let no_input = stdio::no_input();
+    let mut all = Vec::new();
+    for rank in RankId::first(ranks) {
+        let (mut own, files) = (Own::new(), stdio::open(rank, no_input));
+        let streams = cxx.map_or_else(Vec::new, |cxx| cxx.streams([files[1], files[2]]));
+        let cells: Names = own.cells().into_iter().chain(streams).collect();
+        all.push((loader::load(&copies, rank, &cells)?, own, files));
+    }
+    // Whatever ends this process later leaves nothing behind.
+    let _ = std::fs::remove_dir_all(program.directory);
+    world::begin(world);
+    world::reach(|world| {
+        world.shared.modules = shared.into_iter().collect();
+        for (rank, (loaded, own, files)) in RankId::first(ranks).zip(all) {
+            let Loaded { main, code, begins, ends, modules, globals } = loaded;
+            for place in globals {
+                world.memory.belongs(place.start as u64..place.end as u64, rank);
+            }
+            world.ranks.push(Rank {
+                status: Status::Running,
+                misses: 0,
+                hooks: Vec::new(),
+                begins,
+                ends,
+                alarm: (0, 0),
+                polls: false,
+                code,
+                files,
+                own,
+                locals: Locals::of(modules),
+            });
+            world.spawn(rank, Entry::Main(main));
+        }
+        debug_assert_eq!(
+            world.threads.len(),
+            world.ranks.len(),
+            "a program begins with a thread for each rank"
+        );
+        Some(())
+    });
+    Ok(())
 }
 
 /// Arguments of `main`, which ranks may change: each has its own, and they stay.
@@ -118,18 +179,21 @@ fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<(Routin
         with(|w, _| w.threads[thread as usize].yielder = yielder);
         match entry {
             Entry::Main(main) => {
-                type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
-                // SAFETY: it is the address of the program's `main`; more arguments than it takes do no harm.
-                let status =
-                    unsafe { std::mem::transmute::<usize, Main>(main)(given.0, given.1, environment()) };
-                exit(status, true)
+                // SAFETY: functions that begin copies have `main`'s arguments, whose results are not looked at; more arguments than a function takes do no harm.
+                let call = |function: usize| unsafe {
+                    netloom_first_call(function, given.0 as usize, given.1 as usize, environment() as usize)
+                };
+                let begins = with(|w, rank| std::mem::take(&mut w.ranks[rank].begins));
+                for function in begins {
+                    call(function);
+                }
+                exit(call(main) as c_int & 0xff, true)
             }
-            Entry::Alarm(number, at) => system::ring(number, at),
+            Entry::Alarm { number, at, every } => signals::ring(number, at, every),
+            Entry::Signal(signal) => signals::arrive(signal),
             Entry::Thread(function, argument) => {
                 // SAFETY: the program gave a function of this type to be a thread.
-                let result = unsafe {
-                    std::mem::transmute::<usize, extern "C" fn(usize) -> usize>(function)(argument)
-                };
+                let result = unsafe { netloom_first_call(function, argument, 0, 0) };
                 end_thread(result)
             }
         }
@@ -141,8 +205,17 @@ fn environment() -> *mut *mut c_char {
     unsafe extern "C" {
         static mut environ: *mut *mut c_char;
     }
-    // SAFETY: the C library defines it; nobody changes the environment while a simulation runs.
+    // SAFETY: the C library defines it, and it is that of the rank that runs.
     unsafe { environ }
+}
+
+/// What a thread that goes on needs beside its coroutine.
+struct Next {
+    thread: u32,
+    entry: Entry,
+    errno: i32,
+    files: [*mut c_void; 3],
+    own: *mut Own,
 }
 
 /// Resumes threads until none can run.
@@ -153,25 +226,33 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             let thread = world.next_thread()?;
             world.current = thread;
             world.measure();
+            world.shared.enter(thread);
             let t = &world.threads[thread as usize];
-            let rank = &world.ranks[t.rank];
+            let rank = &mut world.ranks[t.rank];
+            rank.locals.enter(thread);
             preempt::begin(&rank.code, rank.polls);
-            Some((thread, t.entry, t.errno, rank.files))
+            Some(Next { thread, entry: t.entry, errno: t.errno, files: rank.files, own: &raw mut *rank.own })
         });
-        let Some((thread, entry, errno, files)) = next else { break Ok(()) };
-        if routines.len() <= thread as usize {
-            routines.resize_with(thread as usize + 1, || None);
+        let Some(next) = next else { break Ok(()) };
+        let at = next.thread as usize;
+        if routines.len() <= at {
+            routines.resize_with(at + 1, || None);
         }
-        let slot = &mut routines[thread as usize];
+        let slot = &mut routines[at];
         if slot.is_none() {
-            match coroutine(thread, entry, program) {
-                Ok(routine) => *slot = Some(routine),
+            match coroutine(next.thread, next.entry, program) {
+                Ok(routine) => {
+                    let (top, bytes) = (routine.1 as u64, program.stack as u64);
+                    with(|w, rank| w.memory.belongs(top - bytes..top, rank));
+                    *slot = Some(routine);
+                }
                 Err(message) => break Err(message),
             }
         }
         if let Some((routine, top)) = slot {
             preempt::on_stack(*top);
-            resume(routine, thread, errno, files);
+            guard::on_stack(*top, program.stack);
+            resume(routine, &next);
         }
     };
     // Stacks of ranks that were ended in the middle hold frames of C, which must not be unwound.
@@ -179,17 +260,22 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
     outcome
 }
 
-fn resume(routine: &mut Routine, thread: u32, errno: i32, files: [*mut c_void; 2]) {
-    let own = stdio::swap(files);
+fn resume(routine: &mut Routine, next: &Next) {
+    let streams = stdio::swap(next.files);
+    // SAFETY: the rank's own lies in a box of its own, and nobody looks at it here but this function.
+    own::enter(unsafe { &*next.own });
     // SAFETY: the location is this thread's own.
-    unsafe { *libc::__errno_location() = errno };
+    unsafe { *libc::__errno_location() = next.errno };
     guard::rank_runs(true);
     let result = routine.resume(());
     guard::rank_runs(false);
     preempt::end();
     // SAFETY: as above.
     let errno = unsafe { *libc::__errno_location() };
-    stdio::swap(own);
+    // SAFETY: as above.
+    own::leave(unsafe { &mut *next.own });
+    stdio::swap(streams);
+    stdio::late();
     debug_assert!(matches!(result, CoroutineResult::Yield(())), "threads never return");
-    with(|w, _| w.threads[thread as usize].errno = errno);
+    with(|w, _| w.threads[next.thread as usize].errno = errno);
 }

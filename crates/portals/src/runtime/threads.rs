@@ -1,5 +1,6 @@
 //! What is known of ranks and their threads, and of the start-up service: plain data that the [`World`](super::world::World) holds.
 
+use super::{locals::Locals, own::Own};
 use base::{index::RankId, time::Ps};
 use corosensei::Yielder;
 use std::{collections::BTreeMap, ffi::c_void, ops::Range};
@@ -13,6 +14,8 @@ pub enum Status {
     Exited(i32),
     /// It was ended by a signal; at an address, for faults.
     Signal(i32, Option<u64>),
+    /// It was ended since that rank ended the job.
+    Stopped(u32),
 }
 
 /// What a thread begins with.
@@ -22,8 +25,37 @@ pub enum Entry {
     Main(usize),
     /// A function with its argument.
     Thread(usize, usize),
-    /// The end of its rank, at a time.
-    Alarm(u32, Ps),
+    /// A signal of its rank at a time, and at intervals if they are above 0, as long as no later alarm is set.
+    Alarm {
+        /// Which of the rank's alarms it is.
+        number: u32,
+        /// When it rings.
+        at: Ps,
+        /// Time from one to the next.
+        every: Ps,
+    },
+    /// A signal that another rank sent.
+    Signal(i32),
+}
+
+/// A barrier of a rank's threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier {
+    /// Threads that it is for.
+    pub count: u32,
+    /// Threads that are there.
+    pub here: u32,
+    /// Times that all have come.
+    pub round: u64,
+}
+
+/// A function to be called at the end.
+#[derive(Clone, Copy, Debug)]
+pub enum Hook {
+    /// With an argument.
+    Argument(usize, usize),
+    /// With the status and an argument.
+    Status(usize, usize),
 }
 
 /// What a thread waits for.
@@ -83,6 +115,10 @@ pub struct Thread {
     pub entry: Entry,
     /// Its `errno`, while it does not run.
     pub errno: i32,
+    /// Functions to be called when it ends.
+    pub hooks: Vec<Hook>,
+    /// What it keeps under keys.
+    pub values: BTreeMap<u32, usize>,
     /// Gives the processor up; null before it first ran.
     pub yielder: *const Yielder<(), ()>,
     /// What it returned, once it is over.
@@ -95,16 +131,24 @@ pub struct Rank {
     pub status: Status,
     /// Looks that found nothing, in a row.
     pub misses: u32,
-    /// Functions to be called at its end, with an argument.
-    pub hooks: Vec<(usize, usize)>,
-    /// Calls of `alarm` so far: the alarm of the last one alone may ring.
-    pub alarm: u32,
+    /// Functions to be called at its end.
+    pub hooks: Vec<Hook>,
+    /// Functions that begin its copies, until they were called.
+    pub begins: Vec<usize>,
+    /// Its copies' own functions to be called then, after the others.
+    pub ends: Vec<usize>,
+    /// Alarms so far, of which the last one alone may ring, and when it does; 0 if there is none.
+    pub alarm: (u32, Ps),
     /// It has polled memory.
     pub polls: bool,
     /// Addresses of its program's code.
     pub code: Range<usize>,
-    /// Its output and error.
-    pub files: [*mut c_void; 2],
+    /// Its input, output and error.
+    pub files: [*mut c_void; 3],
+    /// What it has for itself in the C library.
+    pub own: Box<Own>,
+    /// Thread-local variables of its copies.
+    pub locals: Locals,
 }
 
 /// Looks of a thread that found nothing, in a row.

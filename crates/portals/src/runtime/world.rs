@@ -5,9 +5,11 @@
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
+    float,
     guard::{self, RankMemory},
+    locals::Locals,
     preempt, stdio,
-    threads::{ConditionWait, Entry, Looks, Pmi, Rank, Reason, Status, Thread, Waiting},
+    threads::{Barrier, ConditionWait, Entry, Hook, Looks, Pmi, Rank, Reason, Status, Thread, Waiting},
 };
 use crate::{
     core::{
@@ -21,7 +23,10 @@ use base::{
     index::{Column, RankId},
     time::Ps,
 };
-use std::{cell::RefCell, collections::VecDeque};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+};
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
 pub type Sink = Box<dyn FnMut(u32, bool, &[u8])>;
@@ -40,6 +45,14 @@ pub struct World {
     pub pmi: Pmi,
     /// Threads that wait at a condition, in the order in which they came.
     pub conditions: Vec<ConditionWait>,
+    /// Threads that have recursive mutexes, and how many times, by rank and address.
+    pub mutexes: BTreeMap<(RankId, usize), (u32, u32)>,
+    /// Barriers of threads, by rank and address.
+    pub barriers: BTreeMap<(RankId, usize), Barrier>,
+    /// Keys of values of threads so far.
+    pub keys: u32,
+    /// Calls so far whose time was shaken, by rank.
+    shaken: Column<RankId, u64>,
     /// The thread that runs.
     pub current: u32,
     /// Where output goes.
@@ -48,6 +61,8 @@ pub struct World {
     pub done: u64,
     /// Nobody will find what all look for.
     pub hopeless: bool,
+    /// Thread-local variables of libraries that all ranks share.
+    pub shared: Locals,
     /// Threads that may run, in order.
     ready: VecDeque<u32>,
     /// Processor time of this thread when the program last began to compute, in nanoseconds.
@@ -70,6 +85,11 @@ pub fn with<T>(f: impl FnOnce(&mut World, RankId) -> T) -> T {
     })
 }
 
+/// True while a call of ours holds the world.
+pub fn is_lent() -> bool {
+    WORLD.with(|world| world.try_borrow_mut().is_err())
+}
+
 /// The world begins: calls of programs find it.
 pub(super) fn begin(world: World) {
     WORLD.set(Some(world));
@@ -85,9 +105,19 @@ pub(super) fn take() -> Option<World> {
     WORLD.take()
 }
 
-/// A rank wrote to its output or error.
+/// A rank wrote to its output or error, which may lead to a descriptor.
 pub(super) fn printed(rank: RankId, error: bool, bytes: &[u8]) {
-    with(|w, _| (w.sink)(rank.number(), error, bytes));
+    let leads = with(|w, _| {
+        let leads = w.ranks.cells().get(rank.index()).and_then(|r| r.own.descriptors[1 + usize::from(error)]);
+        if leads.is_none() {
+            (w.sink)(rank.number(), error, bytes);
+        }
+        leads
+    });
+    if let Some(descriptor) = leads {
+        // SAFETY: the bytes are there; a closed descriptor is an error that a stream's user may look for.
+        unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+    }
 }
 
 impl World {
@@ -101,10 +131,15 @@ impl World {
             ranks: Column::default(),
             pmi: Pmi::default(),
             conditions: Vec::new(),
+            mutexes: BTreeMap::new(),
+            barriers: BTreeMap::new(),
+            keys: 0,
+            shaken: Column::default(),
             current: 0,
             sink,
             done: 0,
             hopeless: false,
+            shared: Locals::default(),
             ready: VecDeque::new(),
             since: None,
             recorder,
@@ -179,6 +214,8 @@ impl World {
             ticket: 0,
             entry,
             errno: 0,
+            hooks: Vec::new(),
+            values: BTreeMap::new(),
             yielder: std::ptr::null(),
             result: None,
         };
@@ -213,6 +250,19 @@ impl World {
         let (p, span) =
             (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
+    }
+
+    /// What a call takes by chance, if hosts are not all alike to the picosecond.
+    fn jitter(&mut self, rank: RankId) -> Ps {
+        let most = self.machine.of_rank(rank).host_jitter;
+        if most == 0 {
+            return 0;
+        }
+        if self.shaken.len() == 0 {
+            self.shaken = Column::filled(self.ranks.len(), 0);
+        }
+        self.shaken[rank] += 1;
+        self.machine.chance(rank, self.shaken[rank]).below(most + 1)
     }
 
     /// Writes down what a rank asked of its interface.
@@ -255,8 +305,10 @@ impl World {
 fn suspend() {
     let yielder = with(|w, _| w.threads[w.current as usize].yielder);
     debug_assert!(!yielder.is_null(), "a thread that runs was resumed");
+    let kept = float::leave();
     // SAFETY: the pointer was set by the coroutine that runs now, which lives as long as it runs.
     unsafe { (*yielder).suspend(()) };
+    float::come(kept);
 }
 
 /// Lets time pass for the thread that runs.
@@ -277,7 +329,7 @@ pub fn pause(span: Ps) {
 /// A call begins: what the program computed, and what the call itself takes.
 pub fn enter(span: Ps) {
     let span = with(|w, rank| {
-        let computed = w.computed(rank);
+        let computed = w.computed(rank) + w.jitter(rank);
         if computed > 0 {
             w.record(|r| r.step(rank, Step::Compute(computed)));
         }
@@ -340,23 +392,61 @@ pub fn looked(call: &'static str) {
     }
 }
 
-/// Ends the rank that runs, in order: hooks, buffers.
+/// Calls a function that the program gave to be called at an end.
+fn call(hook: Hook, status: i32) {
+    // SAFETY: the program gave a function of the type that goes with the way in which it gave it.
+    unsafe {
+        match hook {
+            Hook::Argument(function, argument) => {
+                std::mem::transmute::<usize, extern "C" fn(usize)>(function)(argument);
+            }
+            Hook::Status(function, argument) => {
+                std::mem::transmute::<usize, extern "C" fn(i32, usize)>(function)(status, argument);
+            }
+        }
+    }
+}
+
+/// Calls what is to be called when the thread that runs ends.
+fn end_of_thread() {
+    while let Some(hook) = with(|w, _| w.threads[w.current as usize].hooks.pop()) {
+        call(hook, 0);
+    }
+}
+
+/// Ends the rank that runs, in order: hooks, the ends of its copies, buffers.
 pub fn exit(status: i32, hooks: bool) -> ! {
-    while let Some((hook, argument)) = with(|w, r| w.ranks[r].hooks.pop()).filter(|_| hooks) {
-        // SAFETY: the program gave a function of this type to be called at its end.
-        unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(hook)(argument) };
+    if hooks {
+        end_of_thread();
+        while let Some(hook) = with(|w, r| w.ranks[r].hooks.pop()) {
+            call(hook, status);
+        }
+        let ends = with(|w, r| std::mem::take(&mut w.ranks[r].ends));
+        ends.into_iter().for_each(|function| call(Hook::Argument(function, 0), status));
     }
     end(Status::Exited(status))
 }
 
-/// Ends the rank that runs by a signal at an address.
-pub fn crash(signal: i32, address: u64) -> ! {
-    let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
-    end(Status::Signal(signal, faults.then_some(address)))
+/// Ends all ranks: the one that runs with a status.
+pub fn end_job(status: i32) -> ! {
+    let (own, all) = with(|w, rank| (rank, w.ranks.len() as u32));
+    for other in RankId::first(all).filter(|&r| r != own) {
+        let files = with(|w, _| (w.ranks[other].status == Status::Running).then_some(w.ranks[other].files));
+        if let Some(files) = files {
+            stdio::flush(files);
+            with(|w, _| {
+                w.ranks[other].status = Status::Stopped(own.number());
+                let now = w.machine.now;
+                w.record(|recorder| recorder.ended(other, now));
+            });
+        }
+    }
+    end(Status::Exited(status))
 }
 
 /// Ends the thread that runs.
 pub fn end_thread(result: usize) -> ! {
+    end_of_thread();
     with(|w, rank| {
         let current = w.current;
         w.threads[current as usize].result = Some(result);

@@ -112,6 +112,7 @@ pub fn print_outcome(report: &Report, args: &PortalsRunArgs, console: &mut Conso
             Status::Exited(code) => format!("exited with status {code}"),
             Status::Signal(signal, Some(at)) => format!("was ended by {} at {at:#x}", signal_name(*signal)),
             Status::Signal(signal, None) => format!("was ended by {}", signal_name(*signal)),
+            Status::Stopped(by) => format!("was stopped: rank {by} ended the job"),
         };
         failed = true;
         console.remark(&format!("rank {rank} {how}"));
@@ -130,6 +131,7 @@ fn object(report: &Report, args: &PortalsRunArgs, state: &str) -> Json {
         Status::Running => json!({"state": "waiting"}),
         Status::Exited(code) => json!({"state": "exited", "status": code}),
         Status::Signal(signal, at) => json!({"state": "signal", "signal": signal, "address": at}),
+        Status::Stopped(by) => json!({"state": "stopped", "by": by}),
     };
     let c = report.counts;
     json!({
@@ -142,12 +144,22 @@ fn object(report: &Report, args: &PortalsRunArgs, state: &str) -> Json {
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
         4 => "SIGILL (an instruction that is none)",
         6 => "SIGABRT (abort or a failed assertion)",
         7 => "SIGBUS (memory that is not there)",
         8 => "SIGFPE (such as a division by zero)",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
         11 => "SIGSEGV (a wrong address, or its stack is full)",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
         14 => "SIGALRM (its alarm)",
+        15 => "SIGTERM",
+        24 => "SIGXCPU (it computed without any call for longer than --host-limit)",
+        31 => "SIGSYS (a call of the system that is none)",
         _ => "a signal",
     }
 }

@@ -1,0 +1,162 @@
+//! A rank is a process: what it has for itself, how it ends, and that the others go on.
+
+#![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
+
+use crate::program::{compile, compile_by, netloom};
+use std::{fs, process::Command};
+
+#[test]
+fn every_rank_has_a_process_state_of_its_own() {
+    let Some(program) = compile("crates/cli/tests/portals/process.c") else { return };
+    for ranks in [1, 2, 5] {
+        let text = program.good(ranks, &[], &["-a", "-b", "five", "--count=12", "rest"]);
+        assert_eq!(text, "own\n".repeat(ranks as usize));
+    }
+}
+
+#[test]
+fn every_rank_has_what_cxx_has_once_in_a_process() {
+    let Some(program) = compile_by("c++", "sandia", "crates/cli/tests/portals/objects.cpp") else { return };
+    let text = program.good(3, &["--label"], &[]);
+    for rank in 0..3 {
+        let number = if rank == 1 { "00ff" } else { " 255" };
+        for line in [
+            format!("[{rank}] thread of rank {rank}\n"),
+            format!("[{rank}] {number} of rank {rank}\n"),
+            format!("[{rank}] rank {rank} ends\n"),
+        ] {
+            assert!(text.contains(&line), "{line:?} is not in {text}");
+        }
+    }
+    for how in ["throw", "terminate"] {
+        let out = program.run(2, &[], &[how]);
+        let reported = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(
+            out.status.code() == Some(12) && reported.contains("rank 1 was ended by SIGABRT"),
+            "{how}: {reported}"
+        );
+        assert!(
+            reported.contains("terminate called") && !reported.contains("rank 0 was ended"),
+            "{how}: {reported}"
+        );
+    }
+}
+
+#[test]
+fn clocks_and_units_of_fortran_are_those_of_each_rank() {
+    let source = "crates/cli/tests/portals/clocks.f90";
+    let Some(program) = compile_by("gfortran", "sandia", source) else { return };
+    let text = program.good(3, &["--label"], &["one"]);
+    for rank in 0..3 {
+        assert!(text.contains(&format!("[{rank}] clocks of rank {rank}\n")), "{text}");
+    }
+}
+
+/// Locks, barriers and semaphores of threads, time-outs, tries in a loop: simulated time passes, or the deadlock is reported.
+#[test]
+fn whatever_waits_lets_time_pass() {
+    let Some(program) = compile("crates/cli/tests/portals/waits.c") else { return };
+    let text = program.run(2, &["--summary"], &[]);
+    assert_eq!(String::from_utf8_lossy(&text.stdout), "waited\nwaited\n", "{text:?}");
+    assert_eq!(program.run(2, &["--summary"], &[]), text, "runs are alike");
+    for (how, reported) in
+        [("barrier", "rank 1 waits in pthread_barrier_wait"), ("semaphore", "rank 1 waits in sem_wait")]
+    {
+        let out = program.run(2, &[], &[how]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(5) && text.contains(reported), "{how}: {text}");
+    }
+    // An endless loop without any call meets a limit of this machine's time.
+    let out = program.run(2, &["--host-limit", "1"], &["loop"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(12) && text.contains("rank 1 was ended by SIGXCPU"), "{text}");
+}
+
+#[test]
+fn equal_ranks_stay_in_step_unless_their_hosts_differ() {
+    let Some(program) = compile("crates/cli/tests/portals/steps.c") else { return };
+    assert_eq!(program.good(2, &[], &[]), "tied after 51\n");
+    let options = ["--set", "portals.host_jitter=50 ns"];
+    let text = program.good(2, &options, &[]);
+    assert!(!text.contains("tied"), "{text}");
+    assert_eq!(program.good(2, &options, &[]), text, "it is seeded");
+}
+
+#[test]
+fn what_belongs_to_another_rank_is_not_there() {
+    let Some(program) = compile("crates/cli/tests/portals/isolated.c") else { return };
+    for ranks in [1, 2, 3] {
+        assert_eq!(program.good(ranks, &[], &[]), "alone\n".repeat(ranks as usize));
+    }
+}
+
+/// What the kit's compilers make can be started, and is loaded like any other program; what is missing is missing when it is linked.
+#[test]
+fn programs_are_built_against_a_kit() {
+    let Some(program) = compile("crates/cli/tests/portals/movement.c") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let make = |options: &[&str]| {
+        netloom()
+            .args(["portals", "sdk"])
+            .arg(directory.path().join("kit"))
+            .args(options)
+            .output()
+            .expect("it runs")
+    };
+    assert!(make(&[]).status.success());
+    assert_eq!(make(&[]).status.code(), Some(7), "it is not replaced unasked");
+    assert!(make(&["--force"]).status.success());
+    let source = "#include <pmi.h>\n#include <portals4.h>\n#include <stdio.h>\nstatic __thread int own = 5;\nint main(void) { int rank = -1;\n\
+                  PMI_Get_rank(&rank); own += rank; printf(\"%d %d\\n\", own, PtlInit() == PTL_OK); return 0; }\n";
+    fs::write(directory.path().join("own.c"), source).expect("written");
+    fs::write(directory.path().join("gap.c"), "int nowhere(void); int main(void) { return nowhere(); }")
+        .expect("written");
+    let compiled = |name: &str| {
+        let mut command = Command::new(directory.path().join("kit/bin/netloom-cc"));
+        command.args([&format!("{name}.c"), "-o", name, "-lportals", "-lpmi"]).current_dir(&directory);
+        command.output().expect("it runs").status.success()
+    };
+    assert!(compiled("own") && !compiled("gap"));
+    let alone = Command::new(directory.path().join("own")).output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "4 0\n");
+    let mut command = netloom();
+    command.args(["portals", "run", "-n", "2", "--fabric"]).arg(&program.fabric);
+    let out = command.arg("./own").current_dir(&directory).output().expect("it runs");
+    assert_eq!(
+        String::from_utf8_lossy(&out.stdout),
+        "5 1\n6 1\n",
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+}
+
+/// Whatever becomes of rank 1, it is reported by its number, and rank 0 ends in order.
+#[test]
+fn a_rank_ends_alone() {
+    let Some(program) = compile("crates/cli/tests/portals/failing.c") else { return };
+    for (how, reported) in [
+        ("raise", "rank 1 was ended by SIGABRT"),
+        ("kill", "rank 1 was ended by SIGTERM"),
+        ("quick", "quickly\nrank 1 exited with status 5"),
+        ("_exit", "rank 1 exited with status 6"),
+        ("free", "rank 1 was ended by SIGABRT"),
+        ("smash", "rank 1 was ended by SIGABRT"),
+        ("fork", "fork is refused"),
+        ("handled", "rank 1 exited with status 3"),
+        ("reopen", "rank 1 exited with status 2"),
+        ("close", "rank 1 exited with status 8"),
+    ] {
+        let out = program.run(2, &[], &[how]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(12) && text.contains(reported), "{how}: {text}");
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "rank 0 is done\n", "{how}");
+    }
+    let out = program.run(3, &[], &["job"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(12), "{text}");
+    for line in
+        ["rank 0 was stopped: rank 1 ended the job", "rank 1 exited with status 9", "rank 2 was stopped"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+}

@@ -1,0 +1,227 @@
+//! What a process has for itself in the C library, and here each rank: random numbers, options, environment, directory, locale, signals.
+//!
+//! What has a variable that programs read (options) lies in [`Own`], and the cells of the rank's copies point there. What functions keep is reached through our
+//! own functions of these names ([`super::state`]), on the C library's forms that take their state. What the kernel or the C library keeps for the whole process
+//! (environment, directory, mask of new files, locale) is exchanged by [`enter`] where it differs, so that ranks which change none of it cost comparisons alone.
+
+#![allow(unsafe_code, reason = "state of the C library")]
+
+use super::getopt::Options;
+use std::{
+    cell::Cell,
+    ffi::{c_char, c_int, c_void},
+};
+
+/// State of the additive generator, as the C library lays it out.
+#[repr(C)]
+pub struct RandomData {
+    pointers: [*mut i32; 3],
+    numbers: [c_int; 3],
+    end: *mut i32,
+}
+
+/// State of the 48-bit generator, as the C library lays it out.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Random48 {
+    /// The number that was drawn last.
+    pub x: [u16; 3],
+    /// The number before it was seeded.
+    pub old: [u16; 3],
+    /// Increment, whether it was seeded, factor.
+    rest: [u16; 2],
+    factor: u64,
+}
+
+unsafe extern "C" {
+    static mut environ: *mut *mut c_char;
+    fn initstate_r(seed: u32, state: *mut c_char, size: usize, data: *mut RandomData) -> c_int;
+}
+
+/// Handle of the locale that a process begins with.
+pub const FIRST_LOCALE: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
+
+/// What a rank has for itself.
+pub struct Own {
+    /// Options of the command line.
+    pub options: Options,
+    /// The additive generator; not yet begun while its first pointer is null.
+    random: RandomData,
+    /// Its numbers, at first.
+    numbers: [i32; 32],
+    /// The 48-bit generator.
+    pub random48: Random48,
+    /// Rest of the text that is cut into tokens.
+    pub token: *mut c_char,
+    /// Texts of times.
+    pub text: [c_char; 64],
+    /// Parts of a time.
+    pub parts: libc::tm,
+    /// Variables of the environment, as programs reach them.
+    pub environment: *mut *mut c_char,
+    /// The same once the rank has changed them: pointers, with a null at the end.
+    pub variables: Vec<*mut c_char>,
+    /// Its directory; below 0 while it is that of all.
+    pub directory: c_int,
+    /// Its mask of new files, once it has one.
+    pub mask: Option<libc::mode_t>,
+    /// Its locale; null while it is the first one.
+    pub locale: *mut c_void,
+    /// Names of the locale's categories.
+    pub categories: Vec<String>,
+    /// What it does at signals.
+    pub signals: Signals,
+    /// Where its standard descriptors lead, if it changed that: a descriptor, or -1 where it was closed.
+    pub descriptors: [Option<c_int>; 3],
+    /// Functions for `quick_exit`.
+    pub quick_hooks: Vec<usize>,
+}
+
+/// What a rank does at signals.
+#[derive(Default)]
+pub struct Signals {
+    /// Its own actions, by signal.
+    pub actions: std::collections::BTreeMap<c_int, libc::sigaction>,
+    /// Signals that have to wait, as bits.
+    pub blocked: u64,
+    /// Signals that wait.
+    pub pending: u64,
+    /// Signals that were handled so far.
+    pub handled: u64,
+}
+
+impl Own {
+    /// That of a rank that has done nothing yet.
+    #[must_use]
+    pub fn new() -> Box<Self> {
+        let null = std::ptr::null_mut();
+        Box::new(Self {
+            options: Options::default(),
+            random: RandomData {
+                pointers: [std::ptr::null_mut(); 3],
+                numbers: [0; 3],
+                end: std::ptr::null_mut(),
+            },
+            numbers: [0; 32],
+            random48: Random48::default(),
+            token: null,
+            text: [0; 64],
+            // SAFETY: numbers and a pointer, which may be zero.
+            parts: unsafe { std::mem::zeroed() },
+            // SAFETY: the C library defines it, and this thread alone assigns it.
+            environment: unsafe { environ },
+            variables: Vec::new(),
+            directory: -1,
+            mask: None,
+            locale: std::ptr::null_mut(),
+            categories: Vec::new(),
+            signals: Signals::default(),
+            descriptors: [None; 3],
+            quick_hooks: Vec::new(),
+        })
+    }
+
+    /// The additive generator, begun as in every process.
+    pub fn random(&mut self) -> *mut RandomData {
+        if self.random.pointers[0].is_null() {
+            let size = size_of_val(&self.numbers);
+            // SAFETY: the memory is this rank's own, which stays where it is.
+            unsafe { initstate_r(1, self.numbers.as_mut_ptr().cast(), size, &raw mut self.random) };
+        }
+        &raw mut self.random
+    }
+
+    /// The state that the additive generator uses.
+    pub fn random_state(&mut self) -> *mut c_char {
+        let data = self.random();
+        // SAFETY: it is begun; its numbers begin one word behind the state's begin.
+        unsafe { (*data).pointers[2].wrapping_sub(1).cast() }
+    }
+
+    /// Addresses of variables that programs read by name.
+    #[must_use]
+    pub fn cells(&mut self) -> Vec<(&'static str, usize)> {
+        let options = &raw mut self.options;
+        // SAFETY: addresses alone are taken, of memory that stays where it is as long as the rank's copies.
+        unsafe {
+            vec![
+                ("optarg", &raw mut (*options).optarg as usize),
+                ("optind", &raw mut (*options).optind as usize),
+                ("opterr", &raw mut (*options).opterr as usize),
+                ("optopt", &raw mut (*options).optopt as usize),
+            ]
+        }
+    }
+}
+
+thread_local! {
+    /// What the process has now: directory (below 0: that of all), mask if it is not that of all, locale.
+    static NOW: Cell<(c_int, Option<libc::mode_t>, *mut c_void)> = const { Cell::new((-1, None, std::ptr::null_mut())) };
+    /// What all begin with: environment, directory, mask.
+    static FIRST: Cell<(*mut *mut c_char, c_int, libc::mode_t)> = const { Cell::new((std::ptr::null_mut(), -1, 0)) };
+}
+
+/// Remembers what this process has.
+pub fn begin() {
+    // SAFETY: a mask can only be read by writing it; only this thread makes files now.
+    let mask = unsafe {
+        let mask = libc::umask(0o77);
+        libc::umask(mask);
+        mask
+    };
+    // SAFETY: the name is a C string; the variable is as in `Own::new`.
+    let (directory, variables) =
+        unsafe { (libc::open(c".".as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC), environ) };
+    FIRST.set((variables, directory, mask));
+    NOW.set((-1, None, std::ptr::null_mut()));
+}
+
+/// A rank's functions have changed what the process has.
+pub fn changed(own: &Own) {
+    NOW.set((own.directory, own.mask, own.locale));
+}
+
+/// A rank goes on: the process has what it has.
+pub fn enter(own: &Own) {
+    exchange(own.environment, (own.directory, own.mask, own.locale));
+}
+
+/// The rank gives the processor up: what it did to its environment is kept.
+pub fn leave(own: &mut Own) {
+    // SAFETY: as in `Own::new`.
+    own.environment = unsafe { environ };
+}
+
+/// The process has again what it had before all ranks.
+pub fn end() {
+    let (variables, directory, _) = FIRST.get();
+    exchange(variables, (-1, None, std::ptr::null_mut()));
+    if directory >= 0 {
+        // SAFETY: the descriptor is our own.
+        unsafe { libc::close(directory) };
+    }
+    FIRST.set((variables, -1, 0));
+}
+
+fn exchange(variables: *mut *mut c_char, to: (c_int, Option<libc::mode_t>, *mut c_void)) {
+    let (now, first) = (NOW.get(), FIRST.get());
+    // SAFETY: the C library allows programs to assign it; other threads of this process read no environment while ranks run.
+    unsafe { environ = variables };
+    if now == to {
+        return;
+    }
+    NOW.set(to);
+    // SAFETY: descriptors and locales are open ones; none is closed while a rank may have it.
+    unsafe {
+        if now.0 != to.0 {
+            libc::fchdir(if to.0 < 0 { first.1 } else { to.0 });
+        }
+        if now.1 != to.1 {
+            libc::umask(to.1.unwrap_or(first.2));
+        }
+        if now.2 != to.2 {
+            let locale = if to.2.is_null() { FIRST_LOCALE } else { to.2 };
+            libc::uselocale(locale.cast());
+        }
+    }
+}
