@@ -200,6 +200,17 @@ fn all_schedulers_give_one_fingerprint() {
     }
 }
 
+/// A rank that frees its window early does not keep its lock from those that come late.
+#[test]
+fn who_frees_first_keeps_no_lock() {
+    let late = "all { win_create world as x }\nrank 1 { compute 50 us }\n\
+        all { win_lock x 0 exclusive\nput 1 KiB to 0 win x\nwin_unlock x 0\nwin_free x }";
+    assert!(makespans(late).iter().all(|&time| time > 50_000_000));
+    // Nor does one that never frees it.
+    let never = late.replace("\nwin_free x", "");
+    assert!(makespans(&never).iter().all(|&time| time > 50_000_000));
+}
+
 /// Gets are messages there and back, and no more, however many there are.
 #[test]
 fn gets_are_two_messages_each() {
