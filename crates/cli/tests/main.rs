@@ -14,6 +14,7 @@ mod flow;
 mod hostile;
 mod init;
 mod models;
+mod one_sided;
 mod opensm;
 mod owners;
 mod page;

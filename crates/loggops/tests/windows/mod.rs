@@ -61,7 +61,7 @@ pub fn program(seed: u64) -> Program {
         }
     }
     for rank in 0..size {
-        for window in [FENCED, EXCLUSIVE, SHARED] {
+        for window in [EXCLUSIVE, FENCED, SHARED] {
             w.on(rank, OneSided::Free(window));
             w.compute(rank);
         }

@@ -397,16 +397,7 @@ impl<'a> Naive<'a> {
             }
             OneSided::Fence(_) => self.fence(rank, window),
             OneSided::Free(_) => {
-                if first && !self.quiet(rank, window, None) {
-                    false
-                } else if first
-                    && self.contended(window, rank)
-                    && !self.here.remove(&(rank, rank, Key::Token(window)))
-                {
-                    false
-                } else {
-                    self.meet(rank, window, Some(window), None)
-                }
+                (!first || self.quiet(rank, window, None)) && self.meet(rank, window, Some(window), None)
             }
             OneSided::Lock { peer, exclusive, .. } => {
                 let peer = self.world(window, *peer);

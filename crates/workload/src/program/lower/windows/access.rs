@@ -50,6 +50,8 @@ pub(in crate::program::lower) struct Access {
     epochs: Epochs,
     /// The last operations of what it does for others behind the last fence.
     serving: Vec<u64>,
+    /// The same of all locks.
+    locked: Vec<u64>,
     /// The same of what it has posted.
     posted: Vec<u64>,
     /// Receives of answers that nobody has waited for, by target.
@@ -74,13 +76,14 @@ impl Access {
         emit: &mut Emit<'_>,
     ) -> Option<(Self, u32)> {
         let (index, id) = windows.made(rank, n)?;
-        let access = Self {
+        let mut access = Self {
             index,
             id,
             rank,
             members,
             epochs: Epochs::new(size),
             serving: Vec::new(),
+            locked: Vec::new(),
             posted: Vec::new(),
             answers: BTreeMap::new(),
             contended: windows.contended(index, rank),
@@ -93,7 +96,8 @@ impl Access {
                 access.token(&mut emit.chain.clone(), emit, Kind::Send);
             }
             for (origin, list) in services {
-                access.serve(&mut emit.chain.clone(), emit, *origin, list);
+                let last = access.serve(&mut emit.chain.clone(), emit, *origin, list);
+                access.locked.extend(last);
             }
             // What comes last must be the rank's own: with it the next batch is read.
             emit.join();
@@ -267,9 +271,16 @@ impl Access {
         debug_assert!(TAGS < TOKEN, "tags of transfers are below those with a meaning");
         self.serving.drain(..).for_each(|number| emit.chain.wait_for(number));
         self.answered(None, emit);
+        self.put_away(emit);
+    }
+
+    /// The lock that goes from hand to hand is taken when nobody asks for it any more: others may still do, when this rank does not.
+    fn put_away(&self, emit: &mut Emit<'_>) {
         if self.contended {
-            let op = self.message(Kind::Recv, self.rank, CONTROL, TOKEN, 0, emit.position);
-            emit.chain.emit(emit.next, emit.batch, op, After::Finish);
+            let mut beside = emit.chain.clone();
+            self.locked.iter().for_each(|&number| beside.wait_for(number));
+            self.token(&mut beside, emit, Kind::Recv);
+            emit.join();
         }
     }
 
@@ -279,10 +290,7 @@ impl Access {
             let op = self.message(Kind::Recv, self.member(peer), CONTROL, NEVER, 0, position);
             emit.chain.emit(emit.next, emit.batch, op, After::Finish);
         }
-        if self.contended {
-            let op = self.message(Kind::Recv, self.rank, CONTROL, TOKEN, 0, emit.position);
-            emit.chain.emit(emit.next, emit.batch, op, After::Finish);
-        }
+        self.put_away(emit);
     }
 }
 
