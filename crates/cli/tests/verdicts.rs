@@ -153,7 +153,8 @@ fn sources_without_end() {
                 )
             },
             Case {
-                has: &["single-path"],
+                has: &["divided-by-load"],
+                lacks: &["single-path"],
                 ..case(
                     "flow: a routing that chooses by load",
                     &["model.kind=flow", "routing.algorithm=ugal-l"],

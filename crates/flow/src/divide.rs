@@ -3,14 +3,12 @@
 //! At each router the choices that the routing names share what arrives there equally, intermediate routers included. So every packet's chance to cross a link
 //! is known, and a message that flows at x takes that part of x from the link.
 
+use super::walk::Routed;
 use base::{
     index::{ChannelId, PortId, RouterId, TerminalId},
     rng::Stream,
 };
-use fabric::{
-    graph::{Fabric, Peer},
-    routing::{Hop, Routing},
-};
+use fabric::{graph::Peer, routing::Hop};
 
 /// Routers that a path may visit.
 const MAX_HOPS: u16 = 64;
@@ -46,8 +44,7 @@ pub enum Single {
 /// # Errors
 /// Why it is not divided: paths are too many, too long, or end elsewhere.
 pub fn divide(
-    fabric: &Fabric,
-    routing: &dyn Routing,
+    Routed { fabric, routing }: Routed<'_>,
     (source, destination): (TerminalId, TerminalId),
     random: Stream,
     most: usize,
@@ -140,6 +137,7 @@ impl Summed {
 mod tests {
     use super::*;
     use base::rng::Purpose;
+    use fabric::{graph::Fabric, routing::Routing};
     use model::samples::{int, routing, topology};
 
     fn within(
@@ -149,7 +147,7 @@ mod tests {
         ends: (u32, u32),
     ) -> Result<Division, Single> {
         let ends = (TerminalId::new(ends.0), TerminalId::new(ends.1));
-        divide(fabric, routing, ends, Stream::new(1, Purpose::Route, 0), most)
+        divide(Routed { fabric, routing }, ends, Stream::new(1, Purpose::Route, 0), most)
     }
 
     fn division(fabric: &Fabric, routing: &dyn Routing, ends: (u32, u32)) -> Option<Division> {

@@ -5,10 +5,12 @@
 //! answer may begin flows that end at this very picosecond.
 
 use super::{
+    by_load,
     context::Context,
     fine_time::FineTime,
-    network::{Lost, Network, Pair},
+    network::{self, Lost, Network, Pair},
     sharing::{Over, Sharing},
+    turns::{Row, Turns},
 };
 use base::{
     index::TerminalId,
@@ -165,6 +167,7 @@ pub struct FlowDomain {
     /// Links and flows.
     pub sharing: Sharing,
     pub(super) network: Network,
+    turns: Turns,
     messages: Vec<Message>,
     /// What each would take alone, if that is measured; else empty.
     alone: Vec<Ps>,
@@ -201,6 +204,7 @@ impl FlowDomain {
         Self {
             sharing,
             network,
+            turns: Turns::default(),
             messages: Vec::new(),
             alone: Vec::new(),
             free: Vec::new(),
@@ -268,7 +272,8 @@ impl FlowDomain {
         let identity = u64::from(source) << 32 | u64::from(number);
         let pair = self.network.pair(source, destination);
         let ends = Pair { source, destination, row: pair };
-        let route = match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
+        let asks = network::Message { identity, packets: by_load::packets(bytes) };
+        let route = match self.network.route(&self.cx, &mut self.sharing, ends, asks) {
             Ok(route) => route,
             Err(lost) => {
                 self.lost = Some(lost);
@@ -288,7 +293,11 @@ impl FlowDomain {
             self.alone[tag as usize] = if ahead.is_none() { alone() } else { 0 };
         }
         self.network.count(&self.sharing, route, true);
-        self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
+        let flow = self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
+        if self.network.follows_load() {
+            let again = self.network.may_ask_again(ends, asks);
+            self.turns.begins(tag, again.then_some(Row::new(flow, ends, asks)));
+        }
         fx.record(Record::Begun { time: now, message: message.seen() });
     }
 
@@ -412,6 +421,23 @@ impl FlowDomain {
         }
     }
 
+    /// Takes the next step of the sharing up to now; false if there is none. Messages may be divided anew before their shares are found.
+    fn step(&mut self, now: Ps) -> bool {
+        let Some(instant) = self.sharing.happen(now, &mut self.over) else { return false };
+        if self.network.follows_load() {
+            // Those that are over wait to be handed on; nobody asks for them again.
+            self.over.iter().for_each(|over| self.turns.ends(over.tag));
+            if instant.finds {
+                let messages = &mut self.messages;
+                let mut moved = |tag: u32, route| messages[tag as usize].route = route;
+                let (network, sharing) = (&mut self.network, &mut self.sharing);
+                network.divide_again(&self.cx, sharing, &mut self.turns, instant.at, &mut moved);
+            }
+        }
+        self.sharing.settle(instant);
+        true
+    }
+
     /// Links fail: flows that cross them take another way.
     fn fail(&mut self, fx: &mut impl Effects<Self>) {
         let gone = self.network.fail(&self.cx);
@@ -420,7 +446,9 @@ impl FlowDomain {
             let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);
             let ends = Pair { source, destination, row: pair };
-            match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
+            let packets = by_load::packets(self.messages[tag as usize].bytes);
+            let asks = network::Message { identity, packets };
+            match self.network.route(&self.cx, &mut self.sharing, ends, asks) {
                 Ok(new) => {
                     self.network.count(&self.sharing, route, false);
                     self.network.count(&self.sharing, new, true);
@@ -493,7 +521,7 @@ impl Carrier for FlowDomain {
             }
             self.over.clear();
             self.handed = 0;
-            if !self.sharing_on || self.stopped() || !self.sharing.step(fx.now(), &mut self.over) {
+            if !self.sharing_on || self.stopped() || !self.step(fx.now()) {
                 break;
             }
         }

@@ -1,10 +1,12 @@
 //! Messages of interfaces by the flow model: those under way share the links of their routes.
 
 use crate::{
+    by_load,
     context::{Context, FlowSetup, context},
     fine_time::FineTime,
-    network::{Network, Pair},
+    network::{self, Network, Pair},
     sharing::{Over, Sharing},
+    turns::{Row, Turns},
 };
 use base::{index::TerminalId, time::Ps};
 use model::{
@@ -17,6 +19,7 @@ pub struct Interfaces {
     cx: Context,
     sharing: Sharing,
     network: Network,
+    turns: Turns,
     sent: u64,
     over: Vec<Over>,
     /// Route of each message under way, by tag.
@@ -34,7 +37,26 @@ impl Interfaces {
         let cx = context(setup)?;
         let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
         let network = Network::new(&cx, &mut sharing);
-        Ok(Self { cx, sharing, network, sent: 0, over: Vec::new(), routes: Vec::new(), next: None })
+        let turns = Turns::default();
+        Ok(Self { cx, sharing, network, turns, sent: 0, over: Vec::new(), routes: Vec::new(), next: None })
+    }
+
+    /// Takes the next step of the sharing up to a time; false if there is none. Messages may be divided anew before their shares are found.
+    fn step(&mut self, until: Ps) -> bool {
+        let before = self.over.len();
+        let Some(instant) = self.sharing.happen(until, &mut self.over) else { return false };
+        if self.network.follows_load() {
+            // Those that are over wait to be handed on; nobody asks for them again.
+            self.over[before..].iter().for_each(|over| self.turns.ends(over.tag));
+            if instant.finds {
+                let routes = &mut self.routes;
+                let mut moved = |tag: u32, route| routes[tag as usize] = route;
+                let (network, sharing) = (&mut self.network, &mut self.sharing);
+                network.divide_again(&self.cx, sharing, &mut self.turns, instant.at, &mut moved);
+            }
+        }
+        self.sharing.settle(instant);
+        true
     }
 }
 
@@ -55,12 +77,17 @@ impl MessageNetwork for Interfaces {
         let pair = self.network.pair(source, destination);
         self.sent += 1;
         let ends = Pair { source, destination, row: pair };
-        let Ok(route) = self.network.route(&self.cx, &mut self.sharing, ends, self.sent) else {
+        let Message { bytes, tag, .. } = message;
+        let asks = network::Message { identity: self.sent, packets: by_load::packets(bytes) };
+        let Ok(route) = self.network.route(&self.cx, &mut self.sharing, ends, asks) else {
             return false;
         };
-        let Message { bytes, tag, .. } = message;
         self.network.count(&self.sharing, route, true);
-        self.sharing.begin(FineTime::at(now), route, bytes, None, tag);
+        let flow = self.sharing.begin(FineTime::at(now), route, bytes, None, tag);
+        if self.network.follows_load() {
+            let again = self.network.may_ask_again(ends, asks);
+            self.turns.begins(tag, again.then_some(Row::new(flow, ends, asks)));
+        }
         if self.routes.len() <= tag as usize {
             self.routes.resize(tag as usize + 1, 0);
         }
@@ -75,8 +102,9 @@ impl MessageNetwork for Interfaces {
 
     fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
         while let Some(time) = self.next.filter(|&t| t <= until) {
+            while self.step(time) {}
+            let next = self.sharing.next();
             let mut over = std::mem::take(&mut self.over);
-            let next = self.sharing.advance(time, &mut over);
             let any = !over.is_empty();
             for o in over.drain(..) {
                 let route = self.routes[o.tag as usize];
@@ -91,5 +119,62 @@ impl MessageNetwork for Interfaces {
             }
         }
         until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FlowConfig, rules::Rules};
+    use base::rng::{Purpose, Stream};
+    use model::{
+        samples::{int, link, routing, topology},
+        setup::{Measure, Until},
+    };
+    use std::collections::BTreeSet;
+
+    /// Tags come again as soon as their messages are over, under a routing that divides by load: each arrives once, and those that are over are left
+    /// alone.
+    #[test]
+    fn tags_are_used_again_while_others_are_divided_anew() {
+        let sizes = [
+            ("groups", 9),
+            ("routers_per_group", 4),
+            ("terminals_per_router", 2),
+            ("global_ports_per_router", 2),
+        ];
+        let fabric = topology("dragonfly", &sizes.map(|(name, n)| (name, int(n))));
+        let setup = FlowSetup {
+            routing: Some(routing(&fabric, "ugal-l", &[])),
+            change: None,
+            links: vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()],
+            jobs: Vec::new(),
+            config: FlowConfig::new(Rules::plain()),
+            seed: 1,
+            until: Until::Time(1 << 50),
+            warmup: 0,
+            measure: Measure::default(),
+            check: false,
+            energy: None,
+            node: None,
+            fabric,
+        };
+        let mut network = Interfaces::new(&setup).expect("a setup that can be run");
+        let mut random = Stream::new(1, Purpose::Test, 31);
+        let (mut now, mut under_way, mut arrived) = (0, BTreeSet::new(), Vec::new());
+        for _ in 0..600 {
+            let Some(tag) = (0..40).find(|tag| !under_way.contains(tag)) else { panic!("some tag is free") };
+            let from = random.below(72) as u32;
+            let ends = (TerminalId::new(from), TerminalId::new((from + 1 + random.below(71) as u32) % 72));
+            let message = Message { network: 0, bytes: 1 << random.below(18), tag };
+            assert!(network.send(now, ends, message));
+            assert!(under_way.insert(tag));
+            while under_way.len() > 30 || random.below(3) == 0 && !under_way.is_empty() {
+                let next = network.next().expect("messages are under way");
+                now = network.advance(next, &mut arrived);
+                assert!(arrived.drain(..).all(|tag| under_way.remove(&tag)), "each arrives once");
+            }
+        }
+        assert!(network.network.by_load);
     }
 }

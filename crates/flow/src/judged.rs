@@ -45,13 +45,15 @@ pub fn judge(
         (false, false) => open_sources(&seen, &mut verdict),
     }
     approximate(cx.config.accuracy, ended.domain.sharing.delays(), &mut verdict);
+    if ended.domain.network.by_load {
+        verdict.flag("divided-by-load");
+        let why = "the routing chooses among paths by load: packets of each message ask it, again as others begin and end; queues, which it reads on \
+                   `packet`, are counts of messages here: `packet` may take longer, most where many messages of a terminal are under way at once";
+        verdict.detail.push(why.to_owned());
+    }
     if ended.domain.network.evenly {
         verdict.flag("divided-evenly");
-        let why = if ended.domain.network.by_load {
-            "the routing chooses among paths by load; here messages are divided equally over them"
-        } else {
-            "packets choose among paths by chance; here messages are divided equally over them, so that no packets meet by chance: `packet` may take longer"
-        };
+        let why = "packets choose among paths by chance; here messages are divided equally over them, so that no packets meet by chance: `packet` may take longer";
         verdict.detail.push(why.to_owned());
     }
     if ended.domain.network.spreads {

@@ -5,6 +5,7 @@
 
 pub mod alarms;
 pub mod build;
+pub mod by_load;
 pub mod changes;
 pub mod config;
 pub mod context;
@@ -18,12 +19,15 @@ pub mod judged;
 pub mod memory;
 pub mod network;
 pub mod observe;
+pub mod pair;
 pub mod rules;
 pub mod run;
 pub mod scenarios;
 pub mod sharing;
 pub mod solver;
 pub mod tables;
+pub mod turns;
+pub mod walk;
 
 pub use config::FlowConfig;
 pub use context::FlowSetup;

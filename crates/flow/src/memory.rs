@@ -3,6 +3,7 @@
 use crate::{
     context::FlowSetup,
     network::{MAX_KEPT, division},
+    walk::{Routed, WHOLE, walk},
 };
 use base::{
     index::TerminalId,
@@ -78,9 +79,8 @@ fn width(setup: &FlowSetup) -> Option<Width> {
     for (fabric, routing) in networks.into_iter().flatten() {
         let wide = |ends: (TerminalId, TerminalId)| {
             let asked = ends.0 != ends.1 && !fabric.is_cut_off(ends.0) && !fabric.is_cut_off(ends.1);
-            let found =
-                asked.then(|| division(fabric, &**routing, ends, &|n| stream.owned_by(n << 24), most));
-            found.and_then(Result::ok).map(|found| found.0.links.len() as u64)
+            let routed = Routed { fabric, routing: &**routing };
+            asked.then(|| links(routed, ends, &|n| stream.owned_by(n << 24), most)).flatten()
         };
         for job in &setup.jobs {
             let ranks = &job.placement;
@@ -94,6 +94,21 @@ fn width(setup: &FlowSetup) -> Option<Width> {
     widest.map(|there| Width { there, both: if back { 2 * there } else { there } })
 }
 
+/// Links of a message, if it is divided. Where it is by load, no packets meet.
+fn links(
+    routed: Routed<'_>,
+    ends: (TerminalId, TerminalId),
+    random: &dyn Fn(u64) -> Stream,
+    most: u64,
+) -> Option<u64> {
+    if routed.routing.facts().oblivious {
+        return division(routed, ends, random, most).ok().map(|found| found.links.len() as u64);
+    }
+    let (path, fixed) = walk(routed, ends, random(0), None)?;
+    let between = u64::from(path.routers.saturating_sub(1));
+    (!fixed).then(|| most.min(2 + 2 * between * u64::from(WHOLE)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +116,7 @@ mod tests {
         config::FlowConfig,
         context::context,
         fine_time::FineTime,
-        network::{Network, Pair},
+        network::{Message, Network, Pair},
         rules::Rules,
         sharing::Sharing,
     };
@@ -164,7 +179,9 @@ mod tests {
                     (TerminalId::new(source), TerminalId::new((source + 7 * step) % hosts));
                 let row = network.pair(source, destination);
                 let pair = Pair { source, destination, row };
-                let route = network.route(&cx, &mut sharing, pair, begun).expect("there is a way");
+                let route = network
+                    .route(&cx, &mut sharing, pair, Message { identity: begun, packets: 32 })
+                    .expect("there is a way");
                 sharing.begin(FineTime::at(0), route, 1 << 20, None, begun as u32);
                 begun += 1;
             }

@@ -1,28 +1,25 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
+pub use super::pair::{Message, Pair};
 use super::{
+    by_load::{self, Asked},
     changes::BandwidthChange,
     context::Context,
     divide::{Division, Single, divide},
     fine_time::FineTime,
     sharing::{LinkChange, Policy, Sharing},
+    turns::{Row, Turns},
+    walk::{Loads, Path, Routed, WHOLE, walk},
 };
 use base::{
-    index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
+    index::{LinkId, TerminalId},
     rng::{Purpose, Stream},
 };
 use engine::state::map::Map;
 use fabric::{
     graph::{Fabric, Peer},
     platform::{Event, Platform},
-    routing::{Congestion, Hop, Routing},
 };
-
-/// What a flow on a link counts as, for a routing that asks for the backlog.
-pub const BACKLOG: u64 = 4096;
-
-/// Routers that a way may visit: beyond, the routing goes in circles.
-const MAX_HOPS: u16 = 4096;
 
 /// Packets that are asked for their paths before a routing is taken to send all on one.
 const SAMPLES: u64 = 16;
@@ -41,21 +38,25 @@ pub struct Network {
     known: Map<u32>,
     /// Its route, if that is the same for all its messages, else [`NONE`].
     routes: Vec<u32>,
-    /// Flows on each directed link; kept only for routings that look at it.
+    /// Messages on each of the solver's links, in parts of [`WHOLE`]; kept only for routings that look at it.
     flows: Option<Vec<u32>>,
     random: Stream,
     /// The links failed: the routing after it holds.
     pub after: bool,
     /// The routing had a choice for some message that took one path as a whole.
     pub spreads: bool,
-    /// Some message was divided over paths.
+    /// Some message was divided equally over paths.
     pub evenly: bool,
-    /// Some message was divided over paths among which the routing chooses by load.
+    /// Some message was divided over paths as the routing chooses by load.
     pub by_load: bool,
     /// Messages that would be divided over too many links; one whose path fails counts again.
     pub wide: u64,
     /// Why a pair's messages are not divided, if that is known.
     whole: Vec<Option<Single>>,
+    /// Whether each of a pair's messages asks for its parts, if that is known.
+    asks: Vec<Option<bool>>,
+    /// Messages whose turn it is, while they are asked again.
+    turns: Vec<(u32, Row)>,
     /// Links of divided routes that are kept for their pairs.
     kept: usize,
 }
@@ -91,6 +92,8 @@ impl Network {
             by_load: false,
             wide: 0,
             whole: Vec::new(),
+            asks: Vec::new(),
+            turns: Vec::new(),
             kept: 0,
         }
     }
@@ -112,10 +115,17 @@ impl Network {
         self.known.set(key, 0, pair);
         self.routes.push(NONE);
         self.whole.push(None);
+        self.asks.push(None);
         pair
     }
 
-    /// The route of a message of a pair; `identity` names it among all messages.
+    /// True if routings look at what is on the links: ends and beginnings of messages are counted, and may divide others anew.
+    #[must_use]
+    pub fn follows_load(&self) -> bool {
+        self.flows.is_some()
+    }
+
+    /// The route of a message of a pair.
     ///
     /// # Errors
     /// If there is none.
@@ -123,14 +133,24 @@ impl Network {
         &mut self,
         cx: &Context,
         sharing: &mut Sharing,
-        Pair { source, destination, row: pair }: Pair,
-        identity: u64,
+        ends: Pair,
+        message: Message,
     ) -> Result<u32, Lost> {
+        let (Pair { source, destination, row: pair }, identity) = (ends, message.identity);
         let known = self.routes[pair as usize];
         if known != NONE {
             return Ok(known);
         }
-        if let Some(route) = self.divided(cx, sharing, Pair { source, destination, row: pair }, identity) {
+        if self.asks(cx, ends, identity) {
+            match self.asked(cx, sharing, ends, message)? {
+                Some(both) => return Ok(self.add_asked(cx, sharing, &both)),
+                // Too many links for one message are too many for all of its pair.
+                None => {
+                    (self.asks[pair as usize], self.whole[pair as usize]) = (Some(false), Some(Single::Wide))
+                }
+            }
+        }
+        if let Some(route) = self.divided(cx, sharing, ends, identity) {
             return Ok(route);
         }
         self.wide += u64::from(self.whole[pair as usize] == Some(Single::Wide));
@@ -161,14 +181,13 @@ impl Network {
         let there = self.division(cx, (source, destination), identity);
         let back = || match sharing.has_cross_traffic() {
             true => self.division(cx, (destination, source), identity),
-            false => Ok((Division { links: Vec::new(), routers: 0.0, alike: true }, true)),
+            false => Ok(Division { links: Vec::new(), routers: 0.0, alike: true }),
         };
-        let both = there.and_then(|there| Ok((there, back()?.0)));
+        let both = there.and_then(|there| Ok((there, back()?)));
         // If either way cannot be divided it is remembered: the next message of the pair would ask in vain again.
         self.whole[row as usize] = both.as_ref().err().copied();
-        let ((there, oblivious), back) = both.ok()?;
+        let (there, back) = both.ok()?;
         self.evenly = true;
-        self.by_load |= !oblivious;
         let between = cx.config.router_delay as f64 * 1e-12 * there.routers;
         let shared =
             |d: &Division| d.links.iter().map(|l| (self.shared[l.0 as usize], l.1)).collect::<Vec<_>>();
@@ -188,13 +207,102 @@ impl Network {
         cx: &Context,
         ends: (TerminalId, TerminalId),
         identity: u64,
-    ) -> Result<(Division, bool), Single> {
-        let change = cx.change.as_ref().filter(|_| self.after);
-        let (fabric, routing) = match change {
-            Some(change) => (&*change.fabric, &*change.routing),
-            None => (&*cx.fabric, cx.routing.as_deref().ok_or(Single::Untold)?),
-        };
-        division(fabric, routing, ends, &|n| self.random.owned_by(identity ^ n << 24), cx.config.max_links)
+    ) -> Result<Division, Single> {
+        let routed = self.routed(cx).ok_or(Single::Untold)?;
+        division(routed, ends, &packet(self.random, identity), cx.config.max_links)
+    }
+
+    /// The network and its routing as they are now; none of a platform.
+    fn routed<'a>(&self, cx: &'a Context) -> Option<Routed<'a>> {
+        Some(match cx.change.as_ref().filter(|_| self.after) {
+            Some(change) => Routed { fabric: &change.fabric, routing: &*change.routing },
+            None => Routed { fabric: &cx.fabric, routing: cx.routing.as_deref()? },
+        })
+    }
+
+    /// True if messages of a pair are divided by load: the routing looks at it and has a choice.
+    fn asks(&mut self, cx: &Context, Pair { source, destination, row }: Pair, identity: u64) -> bool {
+        if self.flows.is_none() || !cx.config.divided || source == destination {
+            return false;
+        }
+        if let Some(known) = self.asks[row as usize] {
+            return known;
+        }
+        let routed = self.routed(cx).filter(|routed| !routed.routing.facts().oblivious);
+        let random = packet(self.random, identity)(0);
+        let first = routed.and_then(|routed| walk(routed, (source, destination), random, None));
+        let asks = first.is_some_and(|(_, fixed)| !fixed);
+        self.asks[row as usize] = Some(asks);
+        asks
+    }
+
+    /// True if a message that just found its route may ask again: it has more than one packet, and its pair asks.
+    #[must_use]
+    pub fn may_ask_again(&self, pair: Pair, message: Message) -> bool {
+        message.packets > 1 && self.asks[pair.row as usize] == Some(true)
+    }
+
+    /// The parts of a message as its packets find them, there and back. None if it would have too many links.
+    fn asked(
+        &mut self,
+        cx: &Context,
+        sharing: &Sharing,
+        Pair { source, destination, .. }: Pair,
+        Message { identity, packets }: Message,
+    ) -> Result<Option<(Asked, Asked)>, Lost> {
+        let lost = Lost { source, destination };
+        let routed = self.routed(cx).ok_or(lost)?;
+        let (random, on) = (packet(self.random, identity), self.flows.as_mut().ok_or(lost)?);
+        let mut ask = |ends| by_load::ask(routed, ends, &random, packets, &self.shared, on).ok_or(lost);
+        let there = ask((source, destination))?;
+        let back = if sharing.has_cross_traffic() { ask((destination, source))? } else { Asked::default() };
+        let wide = there.links.len().max(back.links.len()) as u64 > cx.config.max_links;
+        Ok((!wide).then_some((there, back)))
+    }
+
+    /// A route for one message over the paths that its packets found.
+    fn add_asked(&mut self, cx: &Context, sharing: &mut Sharing, (there, back): &(Asked, Asked)) -> u32 {
+        self.by_load = true;
+        let between = cx.config.router_delay as f64 * 1e-12 * there.routers();
+        let route = sharing.divided(&there.parts(), &back.parts(), between);
+        sharing.pass(route);
+        route
+    }
+
+    /// Lets messages whose turn it is ask again, and moves those whose parts differ. To be called where shares are found next. Tells the new routes
+    /// of messages, by tag.
+    pub fn divide_again(
+        &mut self,
+        cx: &Context,
+        sharing: &mut Sharing,
+        turns: &mut Turns,
+        at: FineTime,
+        moved: &mut dyn FnMut(u32, u32),
+    ) {
+        let mut whose = std::mem::take(&mut self.turns);
+        turns.take(&mut whose);
+        for &(tag, Row { flow, pair, message, .. }) in &whose {
+            // Links may have failed, and the routing after it have no choice.
+            if !self.asks(cx, pair, message.identity) {
+                continue;
+            }
+            let old = sharing.route_of_flow(flow);
+            self.count(sharing, old, false);
+            let found = self.asked(cx, sharing, pair, message).ok().flatten();
+            let other = found.filter(|found| found.0.differs(sharing.route_of(old).parts(WHOLE)));
+            let new = other.map_or(old, |found| self.add_asked(cx, sharing, &found));
+            if new != old && sharing.redivide(at, flow, new) {
+                self.count(sharing, new, true);
+                sharing.forget(old);
+                moved(tag, new);
+            } else {
+                self.count(sharing, old, true);
+                if new != old {
+                    sharing.forget(new);
+                }
+            }
+        }
+        self.turns = whose;
     }
 
     /// Directed links from one terminal to another, and whether all messages take them.
@@ -213,22 +321,18 @@ impl Network {
         if source == destination {
             return Ok((Path::default(), true));
         }
-        let change = cx.change.as_ref().filter(|_| self.after);
-        let (fabric, routing) = match change {
-            Some(change) => (&*change.fabric, &*change.routing),
-            None => (&*cx.fabric, cx.routing.as_deref().ok_or(lost)?),
-        };
-        let random = self.random.owned_by(identity);
-        walk(fabric, routing, (source, destination), random, self.flows.as_deref()).ok_or(lost)
+        let routed = self.routed(cx).ok_or(lost)?;
+        let loads = self.flows.as_deref().map(|parts| Loads { shared: &self.shared, parts });
+        walk(routed, (source, destination), self.random.owned_by(identity), loads).ok_or(lost)
     }
 
     /// Counts a flow that begins or ends on its route, for routings that look at it.
     pub fn count(&mut self, sharing: &Sharing, route: u32, begins: bool) {
         if let Some(flows) = &mut self.flows {
-            for &link in &sharing.route_of(route).links {
+            for (link, part) in sharing.route_of(route).parts(WHOLE) {
                 let count = &mut flows[link as usize];
-                debug_assert!(begins || *count > 0, "a flow ends where it began");
-                *count = if begins { *count + 1 } else { count.saturating_sub(1) };
+                debug_assert!(begins || *count >= part, "a flow ends where it began");
+                *count = if begins { count.saturating_add(part) } else { count.saturating_sub(part) };
             }
         }
     }
@@ -240,6 +344,7 @@ impl Network {
             self.after = true;
             self.routes.fill(NONE);
             self.whole.fill(None);
+            self.asks.fill(None);
             self.kept = 0;
             let ports = cx.fabric.ports().iter().zip(change.fabric.ports());
             for (link, (before, after)) in ports.enumerate() {
@@ -252,47 +357,32 @@ impl Network {
     }
 }
 
-/// Two terminals of which one sends to the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Pair {
-    /// The one that sends.
-    pub source: TerminalId,
-    /// The one that receives.
-    pub destination: TerminalId,
-    /// Row of their route: what [`Network::pair`] gives.
-    pub row: u32,
+/// Random streams of a message's packets.
+fn packet(random: Stream, identity: u64) -> impl Fn(u64) -> Stream {
+    move |n| random.owned_by(identity ^ n << 24)
 }
 
-/// A path through a fabric.
-#[derive(Clone, Debug, Default)]
-struct Path {
-    links: Vec<u32>,
-    routers: u32,
-    /// Some router on it could have chosen another port.
-    spreads: bool,
-}
-
-/// The parts of a message on the paths that the routing spreads over, and whether it does so without a look at the load. `random` are the streams
-/// of packets; `most` is the number of links that it may have.
+/// The parts of a message on the paths that a routing spreads over without a look at the load. `random` are the streams of packets; `most` is the
+/// number of links that it may have.
 ///
 /// # Errors
-/// Why it is not divided: all packets take one path, paths of different lengths are chosen by load, which follow no fixed parts, or they are too many.
+/// Why it is not divided: all packets take one path, the routing looks at the load, or paths are too many.
 pub fn division(
-    fabric: &Fabric,
-    routing: &dyn Routing,
+    routed: Routed<'_>,
     ends: (TerminalId, TerminalId),
     random: &dyn Fn(u64) -> Stream,
     most: u64,
-) -> Result<(Division, bool), Single> {
-    let walk = |n: u64| walk(fabric, routing, ends, random(n), None);
+) -> Result<Division, Single> {
+    if !routed.routing.facts().oblivious {
+        return Err(Single::Untold);
+    }
+    let walk = |n: u64| walk(routed, ends, random(n), None);
     let (first, fixed) = walk(0).ok_or(Single::Untold)?;
     // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
     if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links)) {
         return Err(Single::Untold);
     }
-    let division = divide(fabric, routing, ends, random(0), usize::try_from(most).unwrap_or(usize::MAX))?;
-    let oblivious = routing.facts().oblivious;
-    if oblivious || division.alike { Ok((division, oblivious)) } else { Err(Single::Untold) }
+    divide(routed, ends, random(0), usize::try_from(most).unwrap_or(usize::MAX))
 }
 
 /// Solver's links of a platform are numbered as the platform's.
@@ -340,68 +430,11 @@ fn opposite(fabric: &Fabric, link: LinkId) -> Option<LinkId> {
     }
 }
 
-/// Flows on the links of a router.
-struct Loads<'a> {
-    fabric: &'a Fabric,
-    router: RouterId,
-    flows: Option<&'a [u32]>,
-}
-
-impl Congestion for Loads<'_> {
-    fn backlog(&mut self, port: PortId) -> u64 {
-        self.published(self.fabric.port_index(self.router, port))
-    }
-
-    fn published(&mut self, link: LinkId) -> u64 {
-        self.flows.map_or(0, |flows| u64::from(flows[link.index()]) * BACKLOG)
-    }
-}
-
-/// Follows a routing from terminal to terminal; returns whether it had no choice on the path. `None` if it goes astray.
-fn walk(
-    fabric: &Fabric,
-    routing: &dyn Routing,
-    (source, destination): (TerminalId, TerminalId),
-    random: Stream,
-    flows: Option<&[u32]>,
-) -> Option<(Path, bool)> {
-    let (router, in_port) = fabric.attached(source);
-    let mut hop =
-        Hop { router, in_port, vc: ChannelId::FIRST, visited: 0, source, destination, state: 0, random };
-    let mut links = Vec::with_capacity(8);
-    links.push(fabric.injection(source).number());
-    let (mut fixed, mut spreads, mut options) = (true, false, Vec::new());
-    while hop.visited < MAX_HOPS {
-        if fixed || !spreads {
-            options.clear();
-            routing.options(&hop, &mut options);
-            fixed &= options.windows(2).all(|w| w[0] == w[1]);
-            spreads |= options.windows(2).any(|w| w[0].port != w[1].port);
-        }
-        hop.random = random.at(u64::from(hop.visited) << 16);
-        let mut loads = Loads { fabric, router: hop.router, flows };
-        let choice = routing.route(&mut hop, &mut loads);
-        let link = fabric.port_index(hop.router, choice.port);
-        links.push(link.number());
-        match fabric.ports().get(link.index())?.peer {
-            Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
-            Peer::Terminal(terminal) => {
-                let routers = u32::from(hop.visited) + 1;
-                return (terminal == destination).then_some((Path { links, routers, spreads }, fixed));
-            }
-            Peer::None => return None,
-        }
-        (hop.vc, hop.state) = (choice.vc, choice.state);
-        hop.visited += 1;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{FlowConfig, FlowSetup, context::context, rules::Rules};
-    use fabric::routing::{Choice, Facts};
+    use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
     use model::{
         samples::{int, link, routing, topology},
         setup::{Measure, Until},
@@ -470,7 +503,7 @@ mod tests {
         let pair = Pair { source, destination, row: network.pair(source, destination) };
         let mut asked = |identity: u64| {
             one_way.asked.store(0, Ordering::Relaxed);
-            network.route(&cx, &mut sharing, pair, identity).expect("there is a way");
+            network.route(&cx, &mut sharing, pair, Message { identity, packets: 1 }).expect("there is a way");
             one_way.asked.load(Ordering::Relaxed)
         };
         let (first, second) = (asked(0), asked(1));

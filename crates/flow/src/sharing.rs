@@ -97,6 +97,15 @@ pub struct Use {
     pub links: Vec<(u32, f64)>,
 }
 
+/// A moment at which things happened, whose shares are to be found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instant {
+    /// When it is.
+    pub at: FineTime,
+    /// Shares are found now, not later.
+    pub finds: bool,
+}
+
 /// Counts what flows use of the links of a route.
 fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     for &(link, usage) in route.uses.iter().chain(&route.pipes) {
@@ -108,6 +117,7 @@ mod bandwidths;
 mod batches;
 mod delays;
 mod detached;
+mod diverted;
 mod goal;
 mod link_change;
 mod routes;
@@ -281,35 +291,6 @@ impl Sharing {
         number
     }
 
-    /// Moves a flow to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must follow.
-    pub fn divert(&mut self, at: FineTime, flow: u32, route: u32) {
-        let Flow { bundle, order, .. } = self.flows[flow as usize];
-        if bundle == NONE {
-            // Links fail rarely: a search through all that wait is cheaper than an index kept for it.
-            self.latent.retain(|l| l.0.flow != flow);
-        } else {
-            self.touch(bundle, at);
-            let b = &mut self.bundles[bundle as usize];
-            let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
-            b.goals.retain(|g| g.0.flow != flow);
-            let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
-            if self.window.is_none() {
-                meter(&mut self.used, &self.routes[b.route as usize], work - left.max(0.0));
-            }
-            self.leave(bundle, 1);
-        }
-        let (slowest, latency) = {
-            let row = &self.routes[route as usize];
-            let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
-            (slowest, row.latency)
-        };
-        let cap = self.rules.cap(latency, slowest, None, 1.0);
-        let f = &mut self.flows[flow as usize];
-        (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
-        self.latent.push(Reverse(Latent { until: at.after(latency), order, flow }));
-        self.look_ahead();
-    }
-
     /// Flows whose route has a link that `failed` reports: flow and tag, in the order in which they began.
     #[must_use]
     pub fn crossing(&self, failed: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
@@ -352,9 +333,26 @@ impl Sharing {
     /// Does what happens at the next moment, if that is the picosecond `until` or before. Appends flows that are over; false if there was
     /// nothing to do.
     pub fn step(&mut self, until: Ps, over: &mut Vec<Over>) -> bool {
-        let Some(at) = self.next().filter(|m| m.rounded() <= until) else { return false };
-        self.turn(at, over);
+        let Some(instant) = self.happen(until, over) else { return false };
+        self.settle(instant);
         true
+    }
+
+    /// The first half of [`Sharing::step`]: what happens. [`Sharing::settle`] must follow, which finds the shares; between them flows may be divided
+    /// anew. None if there was nothing to do.
+    pub fn happen(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<Instant> {
+        let at = self.next().filter(|m| m.rounded() <= until)?;
+        Some(self.turn(at, over))
+    }
+
+    /// The second half of [`Sharing::step`].
+    pub fn settle(&mut self, Instant { at, finds }: Instant) {
+        if finds {
+            self.solve(at)
+        } else {
+            self.share_those_alone(at)
+        }
+        self.look_ahead();
     }
 
     /// Does all that happens up to a picosecond. Appends flows that are over; gives the next moment.
@@ -362,14 +360,17 @@ impl Sharing {
         loop {
             let next = self.next();
             match next.filter(|m| m.rounded() <= until) {
-                Some(at) => self.turn(at, over),
+                Some(at) => {
+                    let instant = self.turn(at, over);
+                    self.settle(instant);
+                }
                 None => return next,
             }
         }
     }
 
-    /// Does what happens at a moment, which is the next.
-    fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) {
+    /// Does what happens at a moment, which is the next, but for its shares.
+    fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) -> Instant {
         debug_assert!(at >= self.now, "moments do not go back");
         self.close_windows(at);
         self.now = at;
@@ -391,10 +392,7 @@ impl Sharing {
             self.join(flow, at, over);
         }
         // A bandwidth that changes waits for nobody: those on the link could get more than there is.
-        if self.is_due(at, window) || solve {
-            self.solve(at);
-        }
-        self.look_ahead();
+        Instant { at, finds: solve || self.is_due(window) }
     }
 
     /// Flows of a bundle whose goal is reached are over.
@@ -443,6 +441,8 @@ impl Sharing {
             let uses = &self.routes[route].uses;
             self.solver.remove_detached(bundle, uses);
             uses.iter().for_each(|u| self.alone[u.0 as usize] = NONE);
+            // It may leave before it had a share.
+            self.newly_detached.retain(|&new| new != bundle);
         } else {
             self.solver.set_count(bundle, left);
         }
@@ -454,8 +454,7 @@ impl Sharing {
 
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
-        let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
-        debug_assert!(self.flows[flow as usize].bundle == NONE, "a flow joins a bundle once");
+        let Flow { route, work, cap, tag, .. } = self.flows[flow as usize];
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         if work <= 0.0 || (row.uses.is_empty() && limited.is_infinite()) {
             over.push(Over { tag, at });
@@ -463,6 +462,15 @@ impl Sharing {
             self.active -= 1;
             return;
         }
+        let bundle = self.seat(flow, at);
+        self.joined_late(bundle, flow, at);
+    }
+
+    /// Puts a flow with work to do into a bundle of its route.
+    fn seat(&mut self, flow: u32, at: FineTime) -> u32 {
+        let Flow { route, work, cap, order, .. } = self.flows[flow as usize];
+        debug_assert!(self.flows[flow as usize].bundle == NONE, "a flow is in one bundle");
+        let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         let bandwidths = self.bandwidths(row);
         // Equal weight and cap on one route are one bundle. Compared by bits: a bundle must not change anybody's share by rounding.
         let weight = self.rules.weight(row.latency, bandwidths);
@@ -508,7 +516,7 @@ impl Sharing {
         let b = &mut self.bundles[bundle as usize];
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
-        self.joined_late(bundle, flow, at);
+        bundle
     }
 
     /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.

@@ -326,9 +326,13 @@ fn links_that_cannot_keep_up_are_reported_and_a_near_miss_is_not() {
 #[test]
 fn a_message_on_one_path_of_many_is_reported() {
     let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
-    for (routing, divided, flagged) in
-        [("minimal", true, false), ("valiant", true, false), ("valiant", false, true), ("ugal-l", true, true)]
-    {
+    for (routing, divided, flagged) in [
+        ("minimal", true, false),
+        ("valiant", true, false),
+        ("valiant", false, true),
+        ("ugal-l", true, false),
+        ("ugal-l", false, true),
+    ] {
         let routing = samples::routing(&fabric, routing, &[]);
         let mut setup = setup(&fabric, routing, list(&[(0, 0, 60, 1_000_000)]));
         setup.config.divided = divided;
@@ -372,11 +376,11 @@ fn a_message_flows_over_all_ancestors() {
     let fabric = samples::topology("fat-tree", &[("k", int(4)), ("levels", int(2))]);
     let messages: Vec<_> = (0..4).map(|n| (0, n, 12 + (n + 1) % 4, 1_000_000)).collect();
     let mut least = 0;
-    for up in ["random", "least-queue"] {
+    for (up, how) in [("random", "divided-evenly"), ("least-queue", "divided-by-load")] {
         let up = [("up", base::param::Value::Text(up.to_owned()))];
         let routing = samples::routing(&fabric, "nearest-common-ancestor", &up);
         let summary = run(&setup(&fabric, routing, list(&messages))).0;
-        assert!(summary.verdict.flags.iter().any(|f| f == "divided-evenly"));
+        assert!(summary.verdict.flags.iter().any(|f| f == how));
         assert_eq!(summary.latency_by_hops.len(), 1);
         // All get a whole link, which is what four of them need.
         let makespan = summary.jobs[0].makespan_ps.unwrap_or(0);
@@ -387,4 +391,95 @@ fn a_message_flows_over_all_ancestors() {
     let routing = samples::routing(&fabric, "nearest-common-ancestor", &[]);
     let alone = run(&setup(&fabric, routing, list(&messages[..1]))).0;
     assert_eq!(alone.jobs[0].makespan_ps, Some(least));
+}
+
+/// Messages at random times between random terminals: sizes of one packet to hundreds.
+fn random_list(terminals: u32, seed: u64) -> Vec<(Ps, u32, u32, u64)> {
+    let mut random = base::rng::Stream::new(seed, base::rng::Purpose::Test, 31);
+    let mut below = |n: u32| random.below(u64::from(n)) as u32;
+    let mut at = vec![0; terminals as usize];
+    let messages = (0..300).map(|_| {
+        let from = below(terminals);
+        let to = (from + 1 + below(terminals - 1)) % terminals;
+        at[from as usize] += u64::from(below(60)) * US;
+        (at[from as usize], from, to, 1 + (1 << below(19)) + u64::from(below(1000)))
+    });
+    messages.collect()
+}
+
+/// Adaptive routings under failing links, acknowledgements, half duplex, windows and late shares: the run's own check holds (each message arrives once and not
+/// before its terminal's link lets it), shares stay within capacities, and a second run is the same.
+#[test]
+fn messages_that_are_divided_by_load_arrive_once_and_not_too_early() {
+    let dragonfly = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let torus = samples::topology("torus", &[("dims", base::param::Value::Ints(vec![4, 4]))]);
+    let tree = samples::topology("fat-tree", &[("k", int(4)), ("levels", int(3))]);
+    let least = [("up", base::param::Value::Text("least-queue".to_owned()))];
+    let cases = [
+        (&dragonfly, samples::routing(&dragonfly, "progressive-adaptive", &[])),
+        (&dragonfly, samples::routing(&dragonfly, "ugal-l", &[])),
+        (&dragonfly, samples::routing(&dragonfly, "ugal-g", &[])),
+        (&torus, samples::routing(&torus, "minimal-adaptive", &[])),
+        (&tree, samples::routing(&tree, "nearest-common-ancestor", &least)),
+    ];
+    let mut seed = 0;
+    for (fabric, routing) in cases {
+        for (accuracy, rules, half_duplex) in
+            [(0.0, Rules::plain(), false), (0.2, Rules::plain(), false), (0.0, Rules::lv08(), true)]
+        {
+            seed += 1;
+            let messages = random_list(fabric.terminals(), seed);
+            let mut setup = setup(fabric, Arc::clone(&routing), list(&messages));
+            setup.config.rules = rules;
+            (setup.config.accuracy, setup.config.half_duplex) = (accuracy, half_duplex);
+            setup.measure.window = if seed.is_multiple_of(2) { 100 * US } else { 0 };
+            let (summary, _) = run(&setup);
+            let delivered = summary.messages.expect("messages were sent").delivered;
+            assert_eq!(delivered, messages.len() as u64, "seed {seed}");
+            let flags = &summary.verdict.flags;
+            assert!(flags.iter().any(|f| f == "divided-by-load"), "seed {seed}: {flags:?}");
+            assert!(
+                flags.iter().all(|f| f != "single-path" && f != "divided-evenly"),
+                "seed {seed}: {flags:?}"
+            );
+            assert_eq!(run(&setup).0.fingerprint, summary.fingerprint, "seed {seed}");
+        }
+    }
+}
+
+/// A whole group sends to the next, over one cable: by load most of it goes other ways, and its time comes near that of Valiant's even spread.
+#[test]
+fn divisions_follow_the_load() {
+    let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let messages: Vec<_> = (0..8).map(|n| (0, n, 8 + n, 1_000_000)).collect();
+    let makespan = |routing: &str, divided: bool| {
+        let routing = samples::routing(&fabric, routing, &[]);
+        let mut setup = setup(&fabric, routing, list(&messages));
+        setup.config.divided = divided;
+        run(&setup).0.jobs[0].makespan_ps.unwrap_or(0)
+    };
+    let [minimal, valiant] = ["minimal", "valiant"].map(|routing| makespan(routing, true));
+    for routing in ["ugal-l", "ugal-g", "progressive-adaptive"] {
+        let by_load = makespan(routing, true);
+        assert!(by_load < minimal / 2 && by_load < 3 * valiant, "{routing}: {by_load} {minimal} {valiant}");
+    }
+    // Beside nobody no packet has a reason to leave the shortest way, but for the packets before it.
+    let alone = [(0, 0, 8, 1_000_000)];
+    let routing = samples::routing(&fabric, "progressive-adaptive", &[]);
+    let summary = run(&setup(&fabric, routing, list(&alone))).0;
+    let makespan = summary.jobs[0].makespan_ps.unwrap_or(0);
+    assert!((1000 * US..1010 * US).contains(&makespan), "{makespan}");
+}
+
+/// A message of one packet takes one way, as the routing has it.
+#[test]
+fn one_packet_is_not_divided() {
+    let fabric = samples::topology("fat-tree", &[("k", int(4)), ("levels", int(2))]);
+    let up = [("up", base::param::Value::Text("least-queue".to_owned()))];
+    let routing = samples::routing(&fabric, "nearest-common-ancestor", &up);
+    let messages: Vec<_> = (0..4).map(|n| (0, n, 12 + n, 2000)).collect();
+    let (summary, tables) = run(&setup(&fabric, routing, list(&messages)));
+    // Four of a leaf at once, each on a port of its own: latency and bytes alone.
+    assert!(latencies(&tables).iter().all(|l| l.1 == 4 * US + 2 * US), "{:?}", latencies(&tables));
+    assert_eq!(summary.latency_by_hops.len(), 1);
 }

@@ -10,9 +10,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("approximate", "shares of links were found late, by the part of the times that `accuracy` allows"),
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
     (
-        "divided-evenly",
-        "packets choose among paths by chance or by load; this model divides messages equally over them",
+        "divided-by-load",
+        "the routing chooses among paths by load; this model divides messages as it would, but knows no queues",
     ),
+    ("divided-evenly", "packets choose among paths by chance; this model divides messages equally over them"),
     (
         "input-dropped",
         "records of a file were read and not simulated; `detail` counts them, and if they moved messages the run is incomplete",

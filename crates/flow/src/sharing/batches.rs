@@ -61,17 +61,16 @@ impl Sharing {
         self.alarms.set(bundle, next);
     }
 
-    /// True if shares must be found now; else those alone on their links have theirs.
-    pub(super) fn is_due(&mut self, at: FineTime, window: FineTime) -> bool {
-        match self.delays.due {
-            None if self.delays.accuracy == 0.0 => return true,
-            Some((due, _)) if due <= window => return true,
-            _ => {}
-        }
+    /// True if shares must be found at an instant that ends with a window.
+    pub(super) fn is_due(&self, window: FineTime) -> bool {
+        self.delays.accuracy == 0.0 || self.due() <= window
+    }
+
+    /// Those alone on their links have their shares, the others wait.
+    pub(super) fn share_those_alone(&mut self, at: FineTime) {
         self.moved.clear();
         self.share_detached(at);
         self.alarms.set_many(&self.moved);
-        false
     }
 
     /// Shares are found at a moment, for whatever reason: nothing waits.

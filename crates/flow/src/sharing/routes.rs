@@ -10,6 +10,17 @@ struct NewRoute {
     hops: u32,
 }
 
+impl Route {
+    /// Its links with the part of a flow that crosses each, in parts of `whole`.
+    pub fn parts(&self, whole: u32) -> impl Iterator<Item = (u32, u32)> {
+        let parts = self.parts.iter().copied().chain(std::iter::repeat(1.0));
+        self.links
+            .iter()
+            .zip(parts)
+            .map(move |(&link, part)| (link, (part * f64::from(whole)).round() as u32))
+    }
+}
+
 impl Sharing {
     /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
     pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {

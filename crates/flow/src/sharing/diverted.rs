@@ -1,0 +1,69 @@
+//! Flows that go on over another route, because links failed or their parts follow the load.
+
+use super::{FineTime, Flow, Latent, NONE, Sharing, meter};
+use std::cmp::Reverse;
+
+impl Sharing {
+    /// Moves a flow to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must follow.
+    pub fn divert(&mut self, at: FineTime, flow: u32, route: u32) {
+        let Flow { bundle, order, .. } = self.flows[flow as usize];
+        if bundle == NONE {
+            // Links fail rarely: a search through all that wait is cheaper than an index kept for it.
+            self.latent.retain(|l| l.0.flow != flow);
+        } else {
+            self.take_off(at, flow, bundle);
+        }
+        let latency = self.put_on(flow, route);
+        self.latent.push(Reverse(Latent { until: at.after(latency), order, flow }));
+        self.look_ahead();
+    }
+
+    /// Divides a flow anew over a route of its own, between [`Sharing::happen`] and [`Sharing::settle`]: what is left of it flows on without
+    /// another latency. False, and nothing is done, if nothing is left of it.
+    pub fn redivide(&mut self, at: FineTime, flow: u32, route: u32) -> bool {
+        let bundle = self.flows[flow as usize].bundle;
+        if bundle == NONE {
+            self.put_on(flow, route);
+            return true;
+        }
+        self.touch(bundle, at);
+        let b = &self.bundles[bundle as usize];
+        debug_assert!(b.goals.len() == 1, "a route of one message has one flow");
+        if b.goals.peek().is_none_or(|goal| goal.0.clock <= b.clock) {
+            return false;
+        }
+        self.take_off(at, flow, bundle);
+        self.put_on(flow, route);
+        self.seat(flow, at);
+        true
+    }
+
+    /// Takes a flow off its bundle, with what is left of its work.
+    fn take_off(&mut self, at: FineTime, flow: u32, bundle: u32) {
+        self.touch(bundle, at);
+        let b = &mut self.bundles[bundle as usize];
+        let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
+        b.goals.retain(|g| g.0.flow != flow);
+        let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
+        if self.window.is_none() {
+            meter(&mut self.used, &self.routes[b.route as usize], work - left.max(0.0));
+        }
+        self.leave(bundle, 1);
+    }
+
+    /// Gives a flow that is in no bundle another route, whose latency is returned.
+    fn put_on(&mut self, flow: u32, route: u32) -> f64 {
+        let row = &self.routes[route as usize];
+        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
+        let (latency, cap) = (row.latency, self.rules.cap(row.latency, slowest, None, 1.0));
+        let f = &mut self.flows[flow as usize];
+        (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
+        latency
+    }
+
+    /// The route of a flow that is not over.
+    #[must_use]
+    pub fn route_of_flow(&self, flow: u32) -> u32 {
+        self.flows[flow as usize].route
+    }
+}
