@@ -346,6 +346,8 @@ pub struct Params {
     pub outages: Vec<Outage>,
     /// Nodes with parameters of their own.
     pub own: Vec<(Vec<TerminalId>, Params)>,
+    /// The run is checked: see [`Machine::faults`](crate::machine::Machine::faults).
+    pub check: bool,
 }
 
 /// Picoseconds of bytes at a bandwidth, rounded.
@@ -392,6 +394,7 @@ impl Params {
             loss: v.real("loss"),
             outages: Vec::new(),
             own: Vec::new(),
+            check: false,
         }
     }
 
@@ -455,6 +458,7 @@ impl Default for Params {
             loss: 0.0,
             outages: Vec::new(),
             own: Vec::new(),
+            check: false,
         }
     }
 }
