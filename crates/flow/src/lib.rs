@@ -6,6 +6,7 @@
 pub mod alarms;
 pub mod build;
 pub mod changes;
+pub mod check;
 pub mod config;
 pub mod context;
 pub mod divide;
