@@ -23,6 +23,12 @@ impl Alarms {
         (at != FineTime::NEVER).then_some((at, winner))
     }
 
+    /// The instant of a number; [`FineTime::NEVER`] for none.
+    #[must_use]
+    pub fn of(&self, number: u32) -> FineTime {
+        self.at.get(number as usize).copied().unwrap_or(FineTime::NEVER)
+    }
+
     /// Sets or moves an instant; [`FineTime::NEVER`] removes it.
     pub fn set(&mut self, number: u32, at: FineTime) {
         self.reach(number);

@@ -199,6 +199,9 @@ impl FlowDomain {
     pub fn new(cx: Arc<Context>) -> Self {
         let mut sharing = Sharing::new(cx.config.rules.clone(), cx.measure.window);
         sharing.set_accuracy(cx.config.accuracy);
+        if cx.check {
+            sharing.keep_audit();
+        }
         let network = Network::new(&cx, &mut sharing);
         let terminals = cx.fabric.terminals() as usize;
         Self {
@@ -301,12 +304,20 @@ impl FlowDomain {
         fx.record(Record::Begun { time: now, message: message.seen() });
     }
 
-    /// Messages under way.
+    /// Rows of messages under way, with what they are.
     #[must_use]
-    pub fn under_way(&self) -> Vec<Seen> {
+    pub fn under_way(&self) -> Vec<(u32, Seen)> {
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         let rows = (0u32..).zip(&self.messages).filter(|(row, _)| !free.contains(row));
-        rows.map(|(_, message)| message.seen()).collect()
+        rows.map(|(row, message)| (row, message.seen())).collect()
+    }
+
+    /// Messages that a terminal's source of traffic has sent, if it is one that nobody answers.
+    #[must_use]
+    pub fn sent_by_source(&self, terminal: TerminalId) -> Option<u64> {
+        let setup = self.cx.jobs.get(self.cx.rank[terminal].0 as usize)?;
+        let Work::Traffic(traffic) = &setup.work else { return None };
+        (!traffic.closed_loop()).then(|| self.sources[terminal.index()].index)
     }
 
     /// Sets the alarm for the next moment of the sharing, if it is not set.
@@ -547,3 +558,6 @@ impl Carrier for FlowDomain {
         (kind == Kind::Host && !self.stopped()).then_some(number)
     }
 }
+
+#[cfg(test)]
+mod planted;

@@ -7,6 +7,7 @@ pub mod alarms;
 pub mod build;
 pub mod by_load;
 pub mod changes;
+pub mod check;
 pub mod config;
 pub mod context;
 pub mod divide;

@@ -94,6 +94,10 @@ pub struct Observer {
     pub windows: Vec<SeriesWindow>,
     /// Which messages were sent and arrived, if that is checked.
     pub messages: Option<Messages>,
+    /// Messages that began, by number of the source; empty unless that is checked.
+    pub numbers: Vec<u32>,
+    /// What is wrong with the numbers of messages, if anything.
+    pub misnumbered: Option<String>,
 }
 
 impl Observer {
@@ -117,12 +121,24 @@ impl Observer {
             tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some()), cx.measure.window),
             windows: Vec::new(),
             messages: cx.check.then(Messages::default),
+            numbers: vec![0; if cx.check { cx.fabric.terminals() as usize } else { 0 }],
+            misnumbered: None,
             cx,
         }
     }
 
     fn job(&mut self, terminal: TerminalId) -> &mut JobSums {
         &mut self.jobs[self.cx.rank[terminal].0 as usize]
+    }
+
+    /// Every source numbers its messages from 0.
+    #[cold]
+    fn check_number(&mut self, Seen { from, number, .. }: Seen) {
+        let next = &mut self.numbers[from as usize];
+        if number != *next && self.misnumbered.is_none() {
+            self.misnumbered = Some(format!("message {number} of terminal {from} is its {next}th"));
+        }
+        *next = next.wrapping_add(1);
     }
 
     fn window(&mut self, time: Ps) -> Option<&mut SeriesWindow> {
@@ -184,6 +200,7 @@ impl Observe<Record> for Observer {
                 self.job(TerminalId::new(message.from)).begun += 1;
                 if let Some(messages) = &mut self.messages {
                     messages.sent(message);
+                    self.check_number(message);
                 }
                 if let Some(window) = self.window(time) {
                     window.begun += 1;

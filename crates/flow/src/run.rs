@@ -1,6 +1,7 @@
 //! Runs a setup of the flow model from start to results.
 
 use super::{
+    check,
     context::{Context, FlowSetup, context},
     domain::FlowDomain,
     ended::Ended,
@@ -18,7 +19,7 @@ use model::{
     run::{Finished, Progress},
     setup::Scheduling,
 };
-use ranks::{hosted::Hosted, messages::Messages, programs::Programs, roster::Place};
+use ranks::{hosted::Hosted, programs::Programs, roster::Place};
 use std::sync::Arc;
 
 /// Events between two calls of the progress function.
@@ -68,25 +69,15 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         return Err(Failure::Setup(format!("job `{name}`, rank {rank}: {message}")));
     }
     let dry = stop == Stop::Dry && !domain.cut;
-    let mut observer = part.observer;
-    if let Some(messages) = observer.messages.take() {
-        check(&domain, messages)?;
-    }
+    let observer = part.observer;
+    check::faults(&domain, &observer, dry)
+        .into_iter()
+        .next()
+        .map_or(Ok(()), |f| Err(Failure::Invariant(f)))?;
     let ended = Ended { domain, host, observer, dry };
     let (mut summary, tables) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
-}
-
-/// Compares what was sent and arrived with what is under way.
-fn check(domain: &FlowDomain, messages: Messages) -> Result<(), Failure> {
-    let left = domain.under_way();
-    let mut faults = messages.verdict(Some(&left));
-    if left.len() as u64 != domain.sharing.active() {
-        let (rows, active) = (left.len(), domain.sharing.active());
-        faults.push(format!("{rows} messages are under way, and {active} share links"));
-    }
-    faults.into_iter().next().map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))
 }
 
 /// The network before anything has happened, with the ranks of programs that live on it.

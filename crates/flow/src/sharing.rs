@@ -113,8 +113,10 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     }
 }
 
+mod audit;
 mod bandwidths;
 mod batches;
+mod certificate;
 mod delays;
 mod detached;
 mod diverted;
@@ -164,6 +166,7 @@ pub struct Sharing {
     /// When something happens next.
     upcoming: FineTime,
     delays: Delays,
+    audit: Option<Box<audit::Audit>>,
 }
 
 impl Sharing {
@@ -197,6 +200,7 @@ impl Sharing {
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
             delays: Delays::default(),
+            audit: None,
         }
     }
 
@@ -209,6 +213,7 @@ impl Sharing {
         self.places.push(0);
         self.used.push(0.0);
         self.before.push(0.0);
+        self.audit(|audit| audit.links(bandwidth));
         self.solver.link(bandwidth)
     }
 
@@ -282,6 +287,7 @@ impl Sharing {
         });
         self.flows[number as usize] = flow;
         self.latent.push(Reverse(Latent { until, order: self.begun, flow: number }));
+        self.audit(|audit| audit.begins(number, tag, work, until));
         if self.changes.is_empty() {
             // Without changes to come a beginning can only make the next instant earlier: no need to look at all sources of instants.
             self.upcoming = self.upcoming.min(until);
@@ -403,10 +409,13 @@ impl Sharing {
         let (mut ended, mut last) = (0, NONE);
         // The alarm was set for the first: it is over whatever rounding says.
         while let Some(Reverse(goal)) = b.goals.peek().filter(|g| ended == 0 || g.0.clock <= reached) {
-            over.push(Over { tag: self.flows[goal.flow as usize].tag, at });
+            let flow = &self.flows[goal.flow as usize];
+            over.push(Over { tag: flow.tag, at });
             self.free.push(goal.flow);
+            if let Some(audit) = &mut self.audit {
+                audit.ends(goal.flow, flow.tag, at, slack);
+            }
             if self.window.is_none() {
-                let flow = &self.flows[goal.flow as usize];
                 meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
             }
             (ended, last) = (ended + 1, goal.flow);
@@ -460,6 +469,7 @@ impl Sharing {
             over.push(Over { tag, at });
             self.free.push(flow);
             self.active -= 1;
+            self.audit(|audit| audit.ends(flow, tag, at, 0.0));
             return;
         }
         let bundle = self.seat(flow, at);
@@ -516,6 +526,8 @@ impl Sharing {
         let b = &mut self.bundles[bundle as usize];
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
+        let fresh = b.goals.len() == 1;
+        self.audit(|audit| audit.joins(flow, bundle, at, fresh));
         bundle
     }
 
@@ -525,6 +537,9 @@ impl Sharing {
         debug_assert!(b.share >= 0.0, "a share is not negative");
         let span = at.since(b.since);
         b.since = at;
+        if let Some(audit) = &mut self.audit {
+            audit.moves(bundle, at, b.share);
+        }
         if span > 0.0 && b.share > 0.0 {
             let moved = b.share * span;
             b.clock += moved;
@@ -546,12 +561,15 @@ impl Sharing {
         changed.extend_from_slice(self.solver.solve());
         for &bundle in &changed {
             self.touch(bundle, at);
-            self.bundles[bundle as usize].share = self.solver.share(bundle);
+            let share = self.solver.share(bundle);
+            self.bundles[bundle as usize].share = share;
+            self.audit(|audit| audit.shares(bundle, at, share));
             let next = self.next_end(bundle, at);
             self.moved.push((bundle, next));
         }
         self.alarms.set_many(&self.moved);
         self.listed = changed;
+        self.look_at_shares();
     }
 
     /// When the first flow of a bundle is over at the share that it has.
@@ -579,5 +597,7 @@ impl Sharing {
     }
 }
 
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod tests;

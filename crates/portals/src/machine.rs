@@ -26,6 +26,10 @@ use std::{
 };
 
 mod agenda;
+mod books;
+mod check;
+#[cfg(test)]
+mod planted;
 mod receive;
 mod reliable;
 mod send;
@@ -230,6 +234,8 @@ pub struct Machine {
     buffer: Vec<Out>,
     /// Stands in for a message that is lent, or that nobody reads.
     spare: Option<Box<Message>>,
+    /// What was posted and served, where that is checked.
+    books: Option<Box<books::Books>>,
 }
 
 impl Machine {
@@ -281,6 +287,7 @@ impl Machine {
             watched: Column::filled(ranks as usize, false),
             buffer: Vec::new(),
             spare: None,
+            books: None,
             params,
         };
         for (n, (nodes, _)) in (1..).zip(&machine.params.own) {
@@ -292,6 +299,9 @@ impl Machine {
         }
         for rank in RankId::first(ranks) {
             machine.processes[rank].copy_most = machine.of_rank(rank).copy_most;
+        }
+        if machine.params.check {
+            machine.books = Some(Box::default());
         }
         Ok(machine)
     }
@@ -465,6 +475,9 @@ impl Machine {
                     self.now = self.now.max(reached);
                 }
                 for flight in arrived.drain(..) {
+                    if let Some(books) = &mut self.books {
+                        books.crosses(flight, true);
+                    }
                     self.arrive(flight, memory);
                 }
                 self.arrived = arrived;

@@ -353,6 +353,8 @@ pub struct Params {
     pub outages: Vec<Outage>,
     /// Nodes with parameters of their own.
     pub own: Vec<(Vec<TerminalId>, Params)>,
+    /// The run is checked: see [`Machine::faults`](crate::machine::Machine::faults).
+    pub check: bool,
 }
 
 /// Picoseconds of bytes at a bandwidth, rounded.
@@ -400,6 +402,7 @@ impl Params {
             loss: v.real("loss"),
             outages: Vec::new(),
             own: Vec::new(),
+            check: false,
         }
     }
 
@@ -464,6 +467,7 @@ impl Default for Params {
             loss: 0.0,
             outages: Vec::new(),
             own: Vec::new(),
+            check: false,
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct Replayed {
     pub waiting: Vec<String>,
     /// The run was ended by its limit.
     pub limited: bool,
+    /// What a checked replay found wrong.
+    pub faults: Vec<String>,
 }
 
 /// Memory that is not there: reads give zeros, but for the pieces of the call in hand and for what was not there in the run either.
@@ -562,6 +564,7 @@ impl World {
             counts: self.machine.counts,
             waiting,
             limited: !self.hopeless && self.ranks.cells().iter().any(running),
+            faults: self.machine.faults(),
         }
     }
 }

@@ -224,6 +224,9 @@ pub struct PortalsRunArgs {
     /// Form in which it is told how the run ended; with json the output of ranks goes to standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Run the checkers: every message served once, as it was posted, and everything under way where it should be
+    #[arg(long)]
+    pub check: bool,
     /// Write down what the ranks ask of their interfaces, for `portals replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -250,6 +253,9 @@ pub struct PortalsReplayArgs {
     /// Override a value of it: `--set model.kind='"packet"'`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
     pub set: Vec<String>,
+    /// Run the checkers, as `portals run --check` does
+    #[arg(long)]
+    pub check: bool,
     /// Tell also when each rank ended, here and when it was recorded
     #[arg(long)]
     pub ranks: bool,

@@ -53,13 +53,14 @@ fn cc(args: &PortalsCcArgs, console: &Console<'_>) -> Outcome {
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let part_file = args.record.as_deref().map(|to| PartFile::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let machine = machine_of(
+    let mut machine = machine_of(
         &Registry::standard(),
         &input,
         args.ranks,
         &RunOptions::default(),
         &Terminal::new(console),
     )?;
+    machine.1.check = args.check;
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
@@ -75,6 +76,7 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
         host_limit: args.host_limit,
     };
     let report = execute(machine, args.ranks, &loaded, sinks)?;
+    sound(&report.faults)?;
     let outcome = print_outcome(&report, args, console);
     let kept = part_file.map_or(Ok(()), |part_file| {
         report
@@ -90,6 +92,12 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
             Err(graver)
         }
     }
+}
+
+/// Nothing was found wrong by a checked run.
+fn sound(faults: &[String]) -> Result<(), Error> {
+    let violated = |fault: &String| Err(Error::new(ErrorKind::Violated, fault.clone()));
+    faults.first().map_or(Ok(()), violated)
 }
 
 fn no_record(args: &PortalsRunArgs, why: &str) -> String {
@@ -113,15 +121,17 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let cannot = |why: String| Error::new(ErrorKind::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let (network, params) = machine_of(
+    let (network, mut params) = machine_of(
         &Registry::standard(),
         &input,
         record.trailer.ranks.len() as u32,
         &RunOptions::default(),
         &Terminal::new(console),
     )?;
+    params.check = args.check;
     let then = record.trailer.clone();
     let now = replay::run(record, network, params).map_err(cannot)?;
+    sound(&now.faults)?;
     let failure = stuck(&now.waiting, now.limited, false);
     let outcome = match args.format {
         Format::Text => console.print(&text(&then, &now, args.ranks)),

@@ -19,6 +19,7 @@ impl Sharing {
         let at = at.max(self.now);
         self.meet(link);
         self.solver.set_capacity(link, bandwidth);
+        self.audit(|audit| audit.link(link, bandwidth));
         if self.is_pipe(link) {
             self.limit_again(at, link);
         }

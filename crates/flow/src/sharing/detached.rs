@@ -31,6 +31,9 @@ impl Sharing {
             if b.detached {
                 debug_assert_eq!(b.goals.len(), 1, "a bundle that is detached is one flow");
                 b.share = self.solver.share_detached(bundle, &self.routes[b.route as usize].uses);
+                if let Some(audit) = &mut self.audit {
+                    audit.shares(bundle, at, b.share);
+                }
                 let goal = b.goals.peek().map_or(0.0, |g| g.0.clock);
                 let next = if b.share > 0.0 {
                     at.after((goal - b.clock).max(0.0) / b.share)

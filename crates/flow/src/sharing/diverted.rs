@@ -13,8 +13,9 @@ impl Sharing {
         } else {
             self.take_off(at, flow, bundle);
         }
-        let latency = self.put_on(flow, route);
-        self.latent.push(Reverse(Latent { until: at.after(latency), order, flow }));
+        let until = at.after(self.put_on(flow, route));
+        self.latent.push(Reverse(Latent { until, order, flow }));
+        self.audit_diverted(flow, until);
         self.look_ahead();
     }
 
@@ -34,6 +35,7 @@ impl Sharing {
         }
         self.take_off(at, flow, bundle);
         self.put_on(flow, route);
+        self.audit_diverted(flow, at);
         self.seat(flow, at);
         true
     }

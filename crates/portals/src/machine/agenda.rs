@@ -70,6 +70,11 @@ impl Agenda {
         self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.due, Due::Wake(_)))
     }
 
+    /// All that is due, in no particular order.
+    pub(super) fn items(&self) -> impl Iterator<Item = &Reverse<Item>> {
+        self.near.iter().chain(&self.timers)
+    }
+
     /// Takes out what [`Agenda::peek`] shows.
     pub(super) fn pop(&mut self) -> Option<Reverse<Item>> {
         let item = if self.rings() { self.timers.pop() } else { self.near.pop() };

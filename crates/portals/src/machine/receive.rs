@@ -77,12 +77,18 @@ impl Machine {
         let time =
             if f.low_level { 0 } else { receiving(self.of(node), &self.flights[flight as usize].message) };
         if let Some((pair, order)) = pair {
+            if let Some(books) = &mut self.books {
+                books.enters((pair, order));
+            }
             self.pass_on(pair, order);
         }
         if self.flights[flight as usize].lost {
             let f = &mut self.flights[flight as usize];
             f.copies -= 1;
             f.over = true;
+            if let Some(books) = self.books.as_mut().filter(|_| !f.low_level) {
+                books.given_up(f.serial);
+            }
             // Its data have left their memory all the same.
             if f.message.request.is_request() {
                 self.sent(flight, Fail::Ok, memory);
@@ -132,10 +138,16 @@ impl Machine {
             self.flights[flight as usize].copies -= 1;
             return self.forget(flight);
         }
+        let to = self.flights[flight as usize]
+            .to
+            .or_else(|| self.rank_of(self.flights[flight as usize].message.target));
+        if let Some(books) = &mut self.books {
+            let f = &self.flights[flight as usize];
+            books.served(f.serial, &f.message, (f.from, to));
+        }
         // The message is lent to the process: nothing else looks at it meanwhile.
         let spare = self.spare.take().unwrap_or_default();
         let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
-        let to = self.flights[flight as usize].to.or_else(|| self.rank_of(message.target));
         self.serving = (flight, false);
         match to {
             Some(to) => {

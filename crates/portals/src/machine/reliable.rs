@@ -143,6 +143,10 @@ impl Machine {
         f.over = true;
         f.served = true;
         let (node, from, message, order) = (f.ends.0, f.from, f.message.clone(), f.order);
+        let serial = self.flights[flight as usize].serial;
+        if let Some(books) = &mut self.books {
+            books.given_up(serial);
+        }
         self.nics[node].tx[usize::from(!message.request.is_request())].open -= 1;
         if let Some((pair, order)) = order {
             if self.held.remove(&(pair, order)).is_some() {

@@ -1,6 +1,6 @@
 //! The exit out: a message joins the queue of its engine, its payload is fetched, and it goes onto the network.
 
-use super::{Due, Flight, Machine, NONE, Timer};
+use super::{Due, Flight, Machine, NONE, Timer, books::Posted};
 use crate::{
     core::{
         message::{Message, Request},
@@ -43,6 +43,10 @@ impl Machine {
             ..Flight::new(message, rank, ends)
         });
         debug_assert!(request || order.is_none(), "answers have no turn");
+        if let Some(books) = &mut self.books {
+            let f = &self.flights[flight as usize];
+            books.posts(f.serial, &f.message, Posted { digest: 0, from: rank, to, order });
+        }
         let quick = self.of(source).quick_acks && !reliable;
         if quick && self.flights[flight as usize].message.request == Request::Ack {
             let at = self.now + self.of(source).ack_time;
@@ -172,6 +176,8 @@ impl Machine {
             self.flights[flight as usize].cut = cut;
             if cut {
                 self.at(self.now, Due::Arrive(flight));
+            } else if let Some(books) = &mut self.books {
+                books.crosses(flight, false);
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Report {
     pub waiting: Vec<String>,
     /// The run was ended by its limit.
     pub limited: bool,
+    /// What a checked run found wrong.
+    pub faults: Vec<String>,
     /// Why there is no record, if one was asked for.
     pub recorded: Result<(), String>,
 }
@@ -65,6 +67,7 @@ pub(super) fn report(world: &World) -> Report {
         counts: world.machine.counts,
         waiting,
         limited,
+        faults: world.machine.faults(),
         recorded: Ok(()),
     }
 }

@@ -1,0 +1,58 @@
+//! What `--check` looks at when a run of the flow model is over: messages by their records, and the state of domain and sharing.
+
+use super::{domain::FlowDomain, observe::Observer};
+use base::index::TerminalId;
+use ranks::messages::Seen;
+use std::collections::BTreeMap;
+
+/// What is wrong; nothing where it is not checked. `dry`: nothing is pending any more.
+#[must_use]
+pub fn faults(domain: &FlowDomain, observer: &Observer, dry: bool) -> Vec<String> {
+    let Some(messages) = observer.messages.clone() else { return Vec::new() };
+    let rows = domain.under_way();
+    let left: Vec<Seen> = rows.iter().map(|(_, message)| *message).collect();
+    let mut faults = messages.verdict(Some(&left));
+    faults.extend(observer.misnumbered.clone());
+    faults.extend(numbers(domain, observer));
+    faults.extend(domain.sharing.faults());
+    faults.extend(flows(domain, rows));
+    if dry && !domain.stopped() && domain.sharing.next().is_some() {
+        faults.push("flows go on, and nothing is pending".to_owned());
+    }
+    faults
+}
+
+/// Sources have sent what began.
+fn numbers(domain: &FlowDomain, observer: &Observer) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (terminal, (&began, &sent)) in observer.numbers.iter().zip(domain.sent()).enumerate() {
+        if began != sent {
+            faults.push(format!("terminal {terminal} says that it sent {sent} messages, {began} began"));
+        }
+        let source = domain.sent_by_source(TerminalId::new(terminal as u32));
+        if let Some(index) = source.filter(|&index| index != u64::from(began)) {
+            faults.push(format!("the source of terminal {terminal} is at message {index}, {began} began"));
+        }
+    }
+    faults
+}
+
+/// Every message that is under way has one flow, of its size.
+fn flows(domain: &FlowDomain, rows: Vec<(u32, Seen)>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut rows: BTreeMap<u32, Seen> = rows.into_iter().collect();
+    for (tag, work) in domain.sharing.flows_under_way() {
+        let Some(message) = rows.remove(&tag) else {
+            faults.push(format!("a flow is that of message row {tag}, which holds none or has one"));
+            continue;
+        };
+        // A flow that was diverted has less work than its message has bytes.
+        let most = message.bytes as f64 / domain.cx.config.rules.factors(message.bytes).0;
+        let diverted = domain.cx.change.is_some();
+        if work > most || (work < most && !diverted) {
+            faults.push(format!("a message of {} B has a flow of {work} B", message.bytes));
+        }
+    }
+    faults.extend(rows.values().map(|m| format!("{} B from {} to {} have no flow", m.bytes, m.from, m.to)));
+    faults
+}
