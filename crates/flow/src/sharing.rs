@@ -297,22 +297,6 @@ impl Sharing {
         number
     }
 
-    /// Flows whose route has a link that `failed` reports: flow and tag, in the order in which they began.
-    #[must_use]
-    pub fn crossing(&self, failed: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-        let mut found: Vec<(u64, u32, u32)> = Vec::new();
-        let mut offer = |number: u32| {
-            let flow = &self.flows[number as usize];
-            if self.routes[flow.route as usize].links.iter().any(|&l| failed(l)) {
-                found.push((flow.order, number, flow.tag));
-            }
-        };
-        self.latent.iter().for_each(|l| offer(l.0.flow));
-        self.bundles.iter().flat_map(|b| &b.goals).for_each(|g| offer(g.0.flow));
-        found.sort_unstable();
-        found.into_iter().map(|(_, flow, tag)| (flow, tag)).collect()
-    }
-
     /// When something happens next, if nothing begins before.
     #[must_use]
     pub fn next(&self) -> Option<FineTime> {

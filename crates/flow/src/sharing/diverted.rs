@@ -63,6 +63,22 @@ impl Sharing {
         latency
     }
 
+    /// Flows whose route has a link that `failed` reports: flow and tag, in the order in which they began.
+    #[must_use]
+    pub fn crossing(&self, failed: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+        let mut found: Vec<(u64, u32, u32)> = Vec::new();
+        let mut offer = |number: u32| {
+            let flow = &self.flows[number as usize];
+            if self.routes[flow.route as usize].links.iter().any(|&l| failed(l)) {
+                found.push((flow.order, number, flow.tag));
+            }
+        };
+        self.latent.iter().for_each(|l| offer(l.0.flow));
+        self.bundles.iter().flat_map(|b| &b.goals).for_each(|g| offer(g.0.flow));
+        found.sort_unstable();
+        found.into_iter().map(|(_, flow, tag)| (flow, tag)).collect()
+    }
+
     /// The route of a flow that is not over.
     #[must_use]
     pub fn route_of_flow(&self, flow: u32) -> u32 {
