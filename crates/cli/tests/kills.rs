@@ -44,7 +44,7 @@ struct Scenario {
     goes_on: bool,
 }
 
-const SCENARIOS: [Scenario; 4] = [
+const SCENARIOS: [Scenario; 6] = [
     Scenario {
         name: "packets, saved on the way",
         command: &[
@@ -62,6 +62,19 @@ const SCENARIOS: [Scenario; 4] = [
         command: &["run", "examples/sweep3d-loggops.toml", "--set=output.operations=true"],
         goes_on: false,
     },
+    Scenario {
+        name: "a network replaced by a predictor, saved on the way",
+        command: &[
+            "run",
+            "examples/hybrid-72.toml",
+            "--set=experiment.duration=60 us",
+            "--set=hybrid.switch=[\"20 us\", \"40 us\"]",
+            "--set=hybrid.window=10 us",
+            "--set=engine.checkpoint=10 us",
+        ],
+        goes_on: false,
+    },
+    Scenario { name: "static congestion", command: &["run", "examples/congestion-16.toml"], goes_on: false },
     Scenario { name: "flows", command: &["run", "examples/flow-fat-tree.toml"], goes_on: false },
     Scenario {
         name: "a sweep",
@@ -224,16 +237,18 @@ fn case(
     }
     let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
     let mut over = output.status.success();
-    // Now and then what follows is killed as well.
+    // Now and then what follows is disturbed as well, in the same way or another.
     if !over && random.below(3) == 0 {
         let again = 1 + random.below(calls as u64) as usize;
-        let output = place.disturbed(place.go_on(scenario, &said), again, "kill");
-        text += &format!(
-            "\nthen killed at call {again}: {} {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let kind = KINDS[random.below(KINDS.len() as u64) as usize].0;
+        let output = place.disturbed(place.go_on(scenario, &said), again, kind);
+        let heard = String::from_utf8_lossy(&output.stderr).into_owned();
+        text += &format!("\nthen {kind} at call {again}: {} {heard}", output.status);
         over = output.status.success();
+        // What was kept before lies where it was, unless this says of another place.
+        if heard.contains("`netloom resume ") {
+            said = heard;
+        }
     }
     for _ in 0..3 {
         if over || (place.out().exists() && !scenario.goes_on) {

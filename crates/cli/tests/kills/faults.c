@@ -5,7 +5,7 @@
  *   FAULTS_AT=N        the N-th call, from 1 (0 or none: nothing goes wrong)
  *   FAULTS_KIND=..     kill: the process dies before the call; half: after half of it (half of what is written);
  *                      full: this call and all later ones that need room fail by ENOSPC; io: this one fails by EIO;
- *                      interrupted: EINTR once; short: one byte is written
+ *                      interrupted: EINTR once; short: one byte is written, or read
  *   FAULTS_LOG=FILE    one line for each call: its number, name and path */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -119,6 +120,38 @@ ssize_t write(int fd, const void *bytes, size_t length) {
         die();
     }
     return REAL(write)(fd, bytes, length);
+}
+
+/* What was written before is read again: saved states, kept points, the lock's holder. */
+ssize_t read(int fd, void *bytes, size_t length) {
+    if (kind_of(fd) == ELSEWHERE) return REAL(read)(fd, bytes, length);
+    enum fate fate = count("read", "", 0, 1);
+    if (fate == FAILS) return -1;
+    if (fate == IS_SHORT && length > 1) length = 1;
+    ssize_t got = REAL(read)(fd, bytes, length);
+    if (fate == DIES_AFTER) die();
+    return got;
+}
+
+#define CUT(name, offset)                                                       \
+    int name(int fd, offset length) {                                           \
+        if (kind_of(fd) != WRITTEN) return REAL(name)(fd, length);              \
+        enum fate fate = count(#name, "", 0, 1);                                \
+        if (fate == FAILS) return -1;                                           \
+        int status = REAL(name)(fd, length);                                    \
+        if (fate == DIES_AFTER) die();                                          \
+        return status;                                                          \
+    }
+CUT(ftruncate, off_t)
+CUT(ftruncate64, off64_t)
+
+int flock(int fd, int operation) {
+    if (kind_of(fd) != WRITTEN) return REAL(flock)(fd, operation);
+    enum fate fate = count("flock", "", 0, 0);
+    if (fate == FAILS) return -1;
+    int status = REAL(flock)(fd, operation);
+    if (fate == DIES_AFTER) die();
+    return status;
 }
 
 #define ON_FILE(name)                                                           \
