@@ -15,6 +15,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
     fmt::Write,
+    ops::Range,
 };
 
 /// What a time line shows beside operations, by table.
@@ -183,33 +184,85 @@ impl Line {
     }
 }
 
-/// What happens at an instant, in an order in which arrows begin before they end; threads keep theirs. A copy within a node may take no time. `sent` has the
-/// messages whose arrows have begun and not ended.
+/// What happens at an instant, in an order in which arrows begin before they end; threads keep theirs, but for bars without length. A copy within a node may take no
+/// time. `sent` has the messages whose arrows have begun and not ended.
 fn causal(instant: &[Happening], sent: &mut BTreeSet<usize>) -> Vec<Happening> {
     let mut done = Vec::with_capacity(instant.len());
     let mut left: BTreeMap<usize, VecDeque<Happening>> = BTreeMap::new();
     instant.iter().for_each(|h| left.entry(h.thread).or_default().push_back(*h));
+    // How many bars without length others may stand before: none, unless nothing goes on.
+    let mut most = 0;
     while !left.is_empty() {
         let before = done.len();
-        left.retain(|_, queue| {
-            while let Some(&h) = queue.front() {
-                match h.what {
-                    What::Sent(message) => _ = sent.insert(message),
-                    What::Received(message) if !sent.remove(&message) => break,
-                    _ => {}
+        for queue in left.values_mut() {
+            while let Some(next) = ready(queue, sent, most) {
+                done.extend(queue.drain(next));
+                if std::mem::take(&mut most) > 0 {
+                    break;
                 }
-                done.push(h);
-                queue.pop_front();
             }
-            !queue.is_empty()
-        });
-        if done.len() == before {
+        }
+        left.retain(|_, queue| !queue.is_empty());
+        if done.len() > before {
+            continue;
+        }
+        if most > 0 {
             debug_assert!(false, "messages are sent before they are received");
             done.extend(left.values().flatten());
             break;
         }
+        most = MOST_PASSED;
     }
     done
+}
+
+/// Bars without length of a thread that another one may be put before.
+const MOST_PASSED: usize = 64;
+
+/// What may go on in a queue: its front, or a bar without length behind at most so many others, if the arrows that end there have begun. Those that begin are
+/// noted, those that end taken out.
+fn ready(queue: &VecDeque<Happening>, sent: &mut BTreeSet<usize>, most: usize) -> Option<Range<usize>> {
+    let mut at = 0;
+    for _ in 0..=most {
+        let (length, is_whole) = bar(queue, at)?;
+        let mut then = BTreeSet::new();
+        let arrived = queue.range(at..at + length).all(|h| match h.what {
+            What::Sent(message) => then.insert(message),
+            What::Received(message) => then.remove(&message) || sent.contains(&message),
+            _ => true,
+        });
+        if arrived {
+            for happening in queue.range(at..at + length) {
+                match happening.what {
+                    What::Sent(message) => _ = sent.insert(message),
+                    What::Received(message) => _ = sent.remove(&message),
+                    _ => {}
+                }
+            }
+            return Some(at..at + length);
+        }
+        if !is_whole {
+            return None;
+        }
+        at += length;
+    }
+    None
+}
+
+/// How many happenings from here on are a bar without length; else one, and no such bar. `None` at the end.
+fn bar(queue: &VecDeque<Happening>, at: usize) -> Option<(usize, bool)> {
+    let mut depth = 0;
+    for (length, happening) in (1..).zip(queue.range(at.min(queue.len())..)) {
+        match happening.what {
+            What::Begin(_) | What::Part(_) | What::Region(_) => depth += 1,
+            What::End => depth -= 1,
+            _ => {}
+        }
+        if depth <= 0 {
+            return Some((length, length > 1));
+        }
+    }
+    (at < queue.len()).then_some((1, false))
 }
 
 /// Ends of arrows with their times, by the row of the operation that they are in.

@@ -91,3 +91,32 @@ fn arrows_begin_before_they_end() {
     let expected = [("s", 1), ("f", 1), ("s", 0), ("f", 0)].map(|(phase, id)| (phase.to_owned(), id));
     assert_eq!(arrows, expected, "{text}");
 }
+
+/// Two ranks that post their receives first and send to each other in no time: no order of whole threads has both arrows begin before they end.
+#[test]
+fn an_exchange_in_no_time_has_its_arrows() {
+    let rows = [(0, 0, "recv", 5, 5), (0, 1, "send", 5, 5), (1, 0, "recv", 5, 5), (1, 1, "send", 5, 5)];
+    let mut sent = otf2_out::transfers(false);
+    for (from, to) in [(0, 1), (1, 0)] {
+        let cells = [Cell::Text("a \"job\""), Cell::U32(from), Cell::U32(to), Cell::U32(1)];
+        let times = [Cell::U64(5), Cell::U64(5), Cell::U64(0), Cell::U64(64), Cell::U32(0)];
+        sent.push(&[&cells[..], &times].concat());
+    }
+    let text = trace_events(&operations_of(&rows), Beside { transfers: Some(&sent), ..Beside::default() })
+        .unwrap_or_default();
+    let (mut begun, mut open, mut bars) = (BTreeSet::new(), BTreeMap::new(), 0);
+    for event in events(&text) {
+        let (id, thread) = (event["id"].as_u64(), event["tid"].as_u64());
+        match event["ph"].as_str() {
+            Some("s") => assert!(begun.insert(id)),
+            Some("f") => assert!(begun.remove(&id), "an arrow begins before it ends: {text}"),
+            Some("B") => assert_eq!(open.insert(thread, event["ts"].clone()), None, "bars follow each other"),
+            Some("E") => {
+                assert!(open.remove(&thread).is_some());
+                bars += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((begun.len(), open.len(), bars), (0, 0, 4), "{text}");
+}
