@@ -14,7 +14,10 @@ use ranks::node::{Kernel, Memory, Node};
 use results::summary::{CriticalPath, State};
 use std::sync::Arc;
 use workload::{
-    program::list::{List, Rank, calc, recv, send},
+    program::{
+        Kind,
+        list::{List, Rank, calc, recv, send},
+    },
     registry::Work,
 };
 
@@ -118,6 +121,47 @@ fn every_instant_of_random_programs_has_its_cause() {
             let again = simulate(&setup, &mut |_| true).expect("a valid setup");
             let of = |f: &Finished| f.tables.iter().find(|t| t.name() == "critical_path").unwrap().clone();
             assert_eq!((of(&again), again.summary.jobs[0].makespan_ps), (of(&done), Some(makespan)));
+            // With infinitely fast processors the run is as long as the critical path of its communication.
+            if seed % 4 == 1 {
+                setup.jobs[0].compute_ppb = 0;
+                let (path, _, _) = self::path(&setup);
+                assert_eq!((path.compute_ps, path.wait_ps), (0, 0), "seed {seed}, {cores:?}: {path:?}");
+            }
         }
     }
+}
+
+/// Ports toward terminals are looked at when a packet may be complete. Beside it the naive rule, that every arrival is an event: the same results from more events, for
+/// packets of one chunk and of many, short ones among them, that come in order or in disorder, in full windows and in empty ones.
+#[test]
+fn looking_only_for_what_is_complete_changes_nothing() {
+    let (mut events, mut every) = (0, 0);
+    for seed in 0..24 {
+        let sizes = [3000, 100, 20_000][seed as usize % 3];
+        let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+        setup.packet.route_per = [RoutePer::Chunk, RoutePer::Packet][seed as usize / 3 % 2];
+        setup.packet.packet = [1024, 64, 4096][seed as usize / 6 % 3];
+        if seed % 4 == 3 {
+            // Windows of a few chunks: chunks queue at routers, and others wait for them.
+            setup.links.iter_mut().for_each(|link| link.vc_buffer = 64 * 3);
+        }
+        let ranks = in_order((24, 200), seed, |draw| draw.below(2) * draw.below(US / 4));
+        let mut setup = asked(setup, ranks.into_iter().map(|rank| sized(rank, sizes)).collect());
+        setup.jobs[0].placement = (0..24).map(|r| TerminalId::new(r * 5 % 72)).collect();
+        let one = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
+        assert_eq!(one.verdict.state, State::Ok, "{:?}", one.verdict);
+        setup.packet.router.rules.ripens = false;
+        let all = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
+        assert_eq!(one.without_performance().to_json(), all.without_performance().to_json(), "seed {seed}");
+        events += one.performance.expect("it was measured").events;
+        every += all.performance.expect("it was measured").events;
+    }
+    assert!(events < every, "{events} events in place of {every}");
+}
+
+/// The same rank with messages of up to so many bytes, in place of 3000.
+fn sized(mut rank: Rank, most: u64) -> Rank {
+    let messages = rank.ops.iter_mut().filter(|op| op.kind != Kind::Calc);
+    messages.for_each(|op| op.amount = op.amount * most / 3000);
+    rank
 }

@@ -11,6 +11,7 @@ mod mark;
 mod publish;
 pub mod published;
 mod remote;
+mod ripe;
 
 use super::{
     config::Rules,
@@ -136,6 +137,11 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
         if !Self::pressed(n, u) {
             n.drain_credits(u, t);
         }
+    }
+
+    /// Least time from a start of output `u` to that of a chunk that may complete a packet, if it finds one; for architectures that count [`Port::ripe`].
+    fn before_complete(_n: &Net<Self>, _cx: &Static, _u: LocalPort) -> Option<Ps> {
+        None
     }
 
     /// Something waits at output `u` for its link.
@@ -522,14 +528,11 @@ impl<R: Router> Net<R> {
         let timing = &cx.net.timings[line.timing as usize];
         let out = matches!(line.end, End::Terminal { .. });
         let pressed = R::pressed(self, u);
-        let port = self.ports.get(u);
-        let mut first = port.flight.head;
         if Self::ripens(cx) && !pressed && out {
-            // What arrives at this instant completes nothing: else it would have been due. But its credit may be waited for.
-            while !first.is_nil() && self.flights.get(first).time <= fx.now() {
-                first = self.flights.get(first).next;
-            }
+            return self.plan_ripe(cx, u, start, fx);
         }
+        let port = self.ports.get(u);
+        let first = port.flight.head;
         let waits = first.is_nil();
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
@@ -548,8 +551,7 @@ impl<R: Router> Net<R> {
             (start(self).saturating_add(span), port.sent)
         };
         // Chunks that nobody waits for need no event on their way out: whoever looks at the port later takes them first.
-        let idle = !Self::reacts(cx) || (port.ripe == 0 && Self::ripens(cx));
-        let due = if idle && !pressed && out { NEVER } else { due };
+        let due = if !Self::reacts(cx) && !pressed && out { NEVER } else { due };
         debug_assert!(due >= fx.now() || due == port.due, "alarms lie ahead");
         // An alarm that was set for another instant rings in vain: `due` says which one counts.
         if due != port.due {

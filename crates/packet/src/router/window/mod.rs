@@ -143,6 +143,12 @@ impl<M: Mode> Router for WindowRouter<M> {
         n.ports.get(u).own.blocked != 0
     }
 
+    fn before_complete(n: &Net<Self>, cx: &Static, u: LocalPort) -> Option<Ps> {
+        let timing = &cx.net.timings[Net::<Self>::line(cx, u).timing as usize];
+        let waiting = channels::each(n.ports.get(u).own.waiting);
+        n.before_complete(cx, timing, waiting.map(|vc| n.vcs.get(n.vc_row(u, vc)).own))
+    }
+
     #[inline]
     fn waits(n: &Net<Self>, u: LocalPort) -> bool {
         n.ports.get(u).own.waiting != 0
@@ -292,17 +298,20 @@ impl<M: Mode> Net<WindowRouter<M>> {
         row.occupancy += 1;
         row.own.push(&mut self.chunks, c);
         let port = self.ports.edit(u);
+        let mut ripened = false;
         if Self::ripens(cx) && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
             let packet = self.packets.edit(self.chunks.get(c).packet);
             packet.accepted += 1;
-            port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));
+            ripened = packet.accepted == packet.chunks;
+            port.ripe = port.ripe.saturating_add(u8::from(ripened));
         }
         // Services are lazy: a port that was empty could not have started anything before now, whatever its clock says.
         if port.own.waiting == 0 {
             port.since = now;
         }
         port.own.waiting |= vc.bit();
-        if port.due == NEVER {
+        // What was planned for others may come too late for a packet that can be completed only now. What is due at this instant makes a new plan itself.
+        if port.due == NEVER || (ripened && port.due != now) {
             self.set_due(cx, u, fx);
         }
     }
