@@ -1,6 +1,13 @@
 //! An archive for reading.
 
-use crate::{Anchor, Error, Result, chunks::Chunks, definitions::Definitions, events::Events, local::Local};
+use crate::{
+    Anchor, Error, Result,
+    chunks::Chunks,
+    definitions::Definitions,
+    events::Events,
+    local::Local,
+    markers::{self, Marker},
+};
 use std::path::{Path, PathBuf};
 
 /// An archive: its anchor and global definitions; events are read on demand.
@@ -45,6 +52,14 @@ impl Archive {
             Local::default()
         };
         Ok(Events::new(Chunks::open(self.events_path(location), self.anchor.event_chunk)?, local))
+    }
+
+    /// The markers of the archive, in the order of its file; none if it has no such file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is damaged.
+    pub fn markers(&self) -> Result<Vec<Marker>> {
+        markers::read(&self.directory.with_extension("marker"), self.anchor.definition_chunk)
     }
 
     /// The file that holds the events of a location.

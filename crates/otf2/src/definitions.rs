@@ -87,6 +87,17 @@ pub struct Comm {
     pub group: u32,
 }
 
+/// A window of one-sided communication.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Number of its name among [`Definitions::strings`].
+    pub name: u32,
+    /// Number of the communicator whose ranks open their memory.
+    pub comm: u32,
+    /// Events say when it is made and given back; else it is there all the time.
+    pub made: bool,
+}
+
 /// A group of locations, such as a process with its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocationGroup {
@@ -146,6 +157,8 @@ pub struct Definitions {
     pub groups: BTreeMap<u32, Group>,
     /// Communicators that events name by number.
     pub comms: BTreeMap<u32, Comm>,
+    /// Windows that events name by number.
+    pub windows: BTreeMap<u32, Window>,
     /// Processes that locations name by number.
     pub location_groups: BTreeMap<u32, LocationGroup>,
     /// Threads, each with a file of events of its own.
@@ -167,6 +180,7 @@ const LOCATION: u8 = 14;
 const REGION: u8 = 15;
 const GROUP: u8 = 18;
 const COMM: u8 = 22;
+const WINDOW: u8 = 24;
 
 impl Definitions {
     /// A text; empty if it is not defined.
@@ -251,6 +265,13 @@ impl Definitions {
             }
             GROUP => _ = self.groups.insert(b.number32()?, group(b)?),
             COMM => _ = self.comms.insert(b.number32()?, Comm { name: b.number32()?, group: b.number32()? }),
+            WINDOW => {
+                let number = b.number32()?;
+                let (name, comm) = (b.number32()?, b.number32()?);
+                // Older archives have no flags, and events.
+                let made = b.left() == 0 || b.number32()? & 1 == 1;
+                self.windows.insert(number, Window { name, comm, made });
+            }
             _ => self.skipped += 1,
         }
         Ok(())
@@ -327,6 +348,11 @@ impl Definitions {
                 [number, c.name, c.group].iter().for_each(|&n| put_number(b, n.into()));
                 // Parent and flags.
                 b.extend_from_slice(&[0xff, 0]);
+            });
+        }
+        for (&number, w) in &self.windows {
+            put(WINDOW, &|b| {
+                [number, w.name, w.comm, u32::from(w.made)].iter().for_each(|&n| put_number(b, n.into()));
             });
         }
         all

@@ -7,7 +7,9 @@ const CLOCK_OFFSET: u8 = 6;
 
 /// Kinds of numbers that are mapped.
 const REGIONS: u8 = 3;
+const GROUPS: u8 = 4;
 const COMMS: u8 = 6;
+const WINDOWS: u8 = 8;
 
 /// A mapping of numbers; those without an entry stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,9 @@ impl Mapping {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Local {
     regions: Mapping,
+    groups: Mapping,
     comms: Mapping,
+    windows: Mapping,
     /// (time, offset), ascending.
     offsets: Vec<(u64, i64)>,
 }
@@ -71,7 +75,7 @@ impl Local {
         if count > b.left() as u64 {
             return b.wrong(format!("a mapping of {count} numbers in {} bytes", b.left()));
         }
-        if !matches!(kind, REGIONS | COMMS) {
+        if !matches!(kind, REGIONS | GROUPS | COMMS | WINDOWS) {
             // Of other things no numbers are read. Those of locations have 64 bits: Score-P counts those of a process from n << 32.
             return Ok(());
         }
@@ -87,6 +91,8 @@ impl Local {
         };
         match kind {
             REGIONS => self.regions = mapping,
+            GROUPS => self.groups = mapping,
+            WINDOWS => self.windows = mapping,
             _ => self.comms = mapping,
         }
         Ok(())
@@ -100,6 +106,14 @@ impl Local {
     #[inline]
     pub(crate) fn comm(&self, local: u32) -> u32 {
         self.comms.get(local)
+    }
+
+    pub(crate) fn group(&self, local: u32) -> u32 {
+        self.groups.get(local)
+    }
+
+    pub(crate) fn window(&self, local: u32) -> u32 {
+        self.windows.get(local)
     }
 
     /// The global time of a local one: the offset lies on the line through the two nearest known ones.

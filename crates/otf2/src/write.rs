@@ -8,6 +8,7 @@ use crate::{
     bytes::{put_number, put_record, put_reference},
     definitions::Definitions,
     events::EventKind,
+    markers::{self, Marker},
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -75,6 +76,15 @@ impl Writer {
         })
     }
 
+    /// Writes markers beside the events, in a file of their own.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or a marker exceeds a chunk.
+    pub fn markers(&self, markers: &[Marker]) -> Result<()> {
+        let path = self.directory.join("traces.marker");
+        fs::write(&path, in_chunks(&path, &markers::records(markers))?).map_err(|e| Error::file(&path, e))
+    }
+
     /// Ends the archive with its definitions. Numbers of events in them must be what the locations wrote.
     ///
     /// # Errors
@@ -82,26 +92,31 @@ impl Writer {
     pub fn finish(self, definitions: &Definitions) -> Result<()> {
         let records = definitions.records();
         let path = self.directory.join("traces.def");
-        let mut bytes = head(1, 0).to_vec();
-        for record in &records {
-            let room = DEFINITION_CHUNK - bytes.len() as u64 % DEFINITION_CHUNK;
-            if record.len() as u64 + END.len() as u64 > room {
-                bytes.resize(bytes.len() + room as usize, 0);
-                bytes.extend_from_slice(&head(1, 0));
-            }
-            if record.len() as u64 > DEFINITION_CHUNK - 64 {
-                return Err(Error::damaged(&path, bytes.len() as u64, "a definition exceeds a chunk"));
-            }
-            bytes.extend_from_slice(record);
-        }
-        bytes.extend_from_slice(&END);
-        fs::write(&path, bytes).map_err(|e| Error::file(&path, e))?;
+        fs::write(&path, in_chunks(&path, &records)?).map_err(|e| Error::file(&path, e))?;
         let locations = definitions.locations.len() as u64;
         let chunks = (EVENT_CHUNK, DEFINITION_CHUNK);
         let anchor = Anchor::new(chunks, locations, records.len() as u64, &self.creator, 1);
         let path = self.directory.join("traces.otf2");
         fs::write(&path, anchor.bytes()).map_err(|e| Error::file(&path, e))
     }
+}
+
+/// Records that are no events, in chunks; none is cut.
+fn in_chunks(path: &Path, records: &[Vec<u8>]) -> Result<Vec<u8>> {
+    let mut bytes = head(1, 0).to_vec();
+    for record in records {
+        let room = DEFINITION_CHUNK - bytes.len() as u64 % DEFINITION_CHUNK;
+        if record.len() as u64 + END.len() as u64 > room {
+            bytes.resize(bytes.len() + room as usize, 0);
+            bytes.extend_from_slice(&head(1, 0));
+        }
+        if record.len() as u64 > DEFINITION_CHUNK - 64 {
+            return Err(Error::damaged(path, bytes.len() as u64, "a record exceeds a chunk"));
+        }
+        bytes.extend_from_slice(record);
+    }
+    bytes.extend_from_slice(&END);
+    Ok(bytes)
 }
 
 fn head(first: u64, last: u64) -> [u8; 18] {
@@ -257,9 +272,69 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
             0x56
         }
         EventKind::Other(kind) => kind,
-        _ => return,
+        ref of_windows => match one_sided(&mut b, of_windows) {
+            Some(kind) => kind,
+            None => return,
+        },
     };
     put_record(out, kind, &b);
+}
+
+/// Writes what has to do with windows; nothing of others.
+fn one_sided(b: &mut Vec<u8>, kind: &EventKind) -> Option<u8> {
+    fn numbers(b: &mut Vec<u8>, all: &[u64]) {
+        all.iter().for_each(|&n| put_number(b, n));
+    }
+    fn of(b: &mut Vec<u8>, record: u8, win: u32, more: &[u64]) -> u8 {
+        put_number(b, win.into());
+        numbers(b, more);
+        record
+    }
+    fn locked(b: &mut Vec<u8>, record: u8, [win, remote]: [u32; 2], lock: u64, kind: u8) -> u8 {
+        of(b, record, win, &[remote.into(), lock]);
+        b.push(kind);
+        record
+    }
+    let record = match *kind {
+        EventKind::RmaWinCreate { win } => of(b, 35, win, &[]),
+        EventKind::RmaWinDestroy { win } => of(b, 36, win, &[]),
+        EventKind::RmaCollectiveBegin => 37,
+        EventKind::RmaCollectiveEnd { operation, sync, win, root, sent, received } => {
+            b.push(operation);
+            numbers(b, &[sync.into(), win.into()]);
+            put_reference(b, (root != u32::MAX).then_some(root));
+            numbers(b, &[sent, received]);
+            38
+        }
+        EventKind::RmaGroupSync { sync, win, group } => {
+            numbers(b, &[sync.into(), win.into(), group.into()]);
+            39
+        }
+        EventKind::RmaRequestLock { win, remote, lock, kind } => locked(b, 40, [win, remote], lock, kind),
+        EventKind::RmaAcquireLock { win, remote, lock, kind } => locked(b, 41, [win, remote], lock, kind),
+        EventKind::RmaTryLock { win, remote, lock, kind } => locked(b, 42, [win, remote], lock, kind),
+        EventKind::RmaReleaseLock { win, remote, lock } => of(b, 43, win, &[remote.into(), lock]),
+        EventKind::RmaSync { win, remote, kind } => {
+            of(b, 44, win, &[remote.into()]);
+            b.push(kind);
+            44
+        }
+        EventKind::RmaWaitChange { win } => of(b, 45, win, &[]),
+        EventKind::RmaPut { win, remote, bytes, id } => of(b, 46, win, &[remote.into(), bytes, id]),
+        EventKind::RmaGet { win, remote, bytes, id } => of(b, 47, win, &[remote.into(), bytes, id]),
+        EventKind::RmaAtomic { win, remote, kind, sent, received, id } => {
+            of(b, 48, win, &[remote.into()]);
+            b.push(kind);
+            numbers(b, &[sent, received, id]);
+            48
+        }
+        EventKind::RmaCompleteBlocking { win, id } => of(b, 49, win, &[id]),
+        EventKind::RmaCompleteNonBlocking { win, id } => of(b, 50, win, &[id]),
+        EventKind::RmaTest { win, id } => of(b, 51, win, &[id]),
+        EventKind::RmaCompleteRemote { win, id } => of(b, 52, win, &[id]),
+        _ => return None,
+    };
+    Some(record)
 }
 
 fn put_collective(out: &mut Vec<u8>, operation: u8, (comm, root): (u32, u32), numbers: &[u64]) {

@@ -2,7 +2,7 @@
 //!
 //! Made from the tables `operations` (what each rank computed and when) and `transfers` (when each was sent and there, over how many links). A rank is in the region
 //! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
-//! attributes. What programs mark are regions around these, instants regions without duration. Tags are not reported: messages of a pair keep their order by number.
+//! attributes. What programs mark are regions around these, instants regions without duration and markers. Tags are not reported: messages of a pair keep their order by number.
 
 use crate::{
     acts::{Act, acts},
@@ -11,8 +11,8 @@ use crate::{
 };
 use base::visible;
 use otf2::{
-    Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Region,
-    SystemTreeNode, Writer, paradigm,
+    Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Marker, Region,
+    Scope, SystemTreeNode, Writer, paradigm,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -60,6 +60,10 @@ pub fn write(
         d.regions.insert(region, Region { name, paradigm: paradigm::USER, role: 1 });
     }
     let writer = Writer::create(directory, "netloom")?;
+    let noted = marks.as_ref().map_or_else(Vec::new, |marks| markers_of(marks, &all));
+    if !noted.is_empty() {
+        writer.markers(&noted)?;
+    }
     let mut members: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for (number, (&(job, rank), list)) in (0..).zip(&all) {
         let mut location = writer.location(number)?;
@@ -128,6 +132,19 @@ pub fn write(
     Ok(true)
 }
 
+/// The instants that programs mark, each at the location of its rank.
+fn markers_of<T>(marks: &Marks<'_>, ranks: &BTreeMap<(u32, u32), T>) -> Vec<Marker> {
+    let locations: BTreeMap<(u32, u32), u64> = ranks.keys().copied().zip(0..).collect();
+    let instants = marks.places().enumerate().filter(|(row, _)| marks.kind(*row) == "mark");
+    let marker = |(row, (place, time)): (usize, ((u32, u32), u64))| {
+        let text = visible::name(&marks.names()[marks.name(row) as usize]).into_owned();
+        let scope = Scope::Location(*locations.get(&place)?);
+        let (group, category) = ("netloom".to_owned(), "mark".to_owned());
+        Some(Marker { time, duration: 0, group, category, severity: 0, scope, text })
+    };
+    instants.filter_map(marker).collect()
+}
+
 /// What stands for a mark, between two events of the region that the rank is in: an instant is a region without duration.
 fn marked(marks: &Marks<'_>, row: usize, entered: &mut Vec<u32>) -> Vec<EventKind> {
     let region = FIRST + marks.name(row);
@@ -183,6 +200,29 @@ mod tests {
         assert!(events(1).contains(&(160, EventKind::Recv { sender: 0, comm: 0, tag: 0, bytes: 8 })));
         let shares = otf2::shares(&archive).unwrap();
         assert_eq!((shares.total, shares.total - shares.mpi), (320, 120));
+    }
+
+    /// Instants that a program marks lie beside the events, too, at the location of their rank; regions do not.
+    #[test]
+    fn instants_are_markers() {
+        let mut done = timeline::operations();
+        for rank in 0..2 {
+            let cells = [Cell::Text("job"), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
+            done.push(&[&cells[..], &[Cell::U64(0), Cell::U64(100), Cell::U64(0)]].concat());
+        }
+        let mut marks = crate::marks::table();
+        for (rank, kind, name, time) in
+            [(1, "mark", "half", 50), (0, "enter", "solve", 10), (0, "leave", "solve", 90)]
+        {
+            let cells =
+                [Cell::Text("job"), Cell::U32(rank), Cell::Text(kind), Cell::Text(name), Cell::U64(time)];
+            marks.push(&cells);
+        }
+        let directory = tempfile::tempdir().unwrap();
+        assert!(write(directory.path(), &done, &transfers(false), Some(&marks)).unwrap());
+        let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
+        let [marker] = &archive.markers().unwrap()[..] else { panic!("one marker") };
+        assert_eq!((marker.time, marker.scope, marker.text.as_str()), (50, Scope::Location(1), "half"));
     }
 
     /// Tables number their words by themselves: a job that sends nothing must not lend its number to one that does.

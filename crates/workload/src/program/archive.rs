@@ -6,7 +6,7 @@
 //! ahead to find it. Waiting for any of several requests becomes waiting for those that were complete. **Communicators** other than the
 //! world are made at the start. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
 //! read once. What a non-blocking collective is, its completion says: it is found as a receive's envelope is. Events are streamed twice, so memory stays
-//! small. Not read: one-sided communication, threads' own locations, communicators between groups.
+//! small. **Windows** become one-sided calls (`windows.rs`). Not read: threads' own locations, communicators between groups.
 
 use super::{
     Damage,
@@ -20,7 +20,7 @@ use base::{
 };
 use dropped::Dropped;
 use marks::Marks;
-use members::{Group, functions, groups, ranks};
+use members::{Group, by_rank, functions, groups, ranks};
 use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events};
 use std::{
@@ -28,6 +28,7 @@ use std::{
     path::Path,
     sync::{Arc, OnceLock},
 };
+use windows::{Found, Windows, from_the_start};
 
 /// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
 type Uneven = BTreeMap<u32, Vec<BTreeMap<CommRank, (u64, u64)>>>;
@@ -42,6 +43,8 @@ struct Trace {
     functions: BTreeSet<u32>,
     uneven: OnceLock<Result<Uneven, Damage>>,
     dropped: Dropped,
+    /// Markers by rank, in the order of time.
+    markers: BTreeMap<RankId, Vec<(u64, String)>>,
 }
 
 /// Reads an archive by its anchor file.
@@ -60,6 +63,8 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     }
     let groups = groups(&archive, &ranks);
     let functions = functions(&archive);
+    let markers = archive.markers().map_err(|e| reported(e.to_string()))?;
+    let markers = by_rank(&archive, &ranks, markers);
     Ok(Arc::new(Otf2(Arc::new(Trace {
         archive,
         ranks: ranks.into(),
@@ -67,6 +72,7 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
         functions,
         uneven: OnceLock::new(),
         dropped: Dropped::default(),
+        markers,
     }))))
 }
 
@@ -86,7 +92,8 @@ impl Script for Otf2 {
     }
 
     fn marks(&self) -> bool {
-        self.0.archive.definitions.regions.keys().any(|&region| !self.0.is_mpi(region))
+        let regions = self.0.archive.definitions.regions.keys();
+        !self.0.markers.is_empty() || regions.into_iter().any(|&region| !self.0.is_mpi(region))
     }
 
     fn describe(&self, rank: RankId, position: u32) -> String {
@@ -107,12 +114,15 @@ impl Script for Otf2 {
     }
 
     fn makes_communicators(&self) -> bool {
-        self.0.groups.values().any(|g| matches!(g, Group::Some(..)))
+        // Who reads the calls for communicators finds the windows, too.
+        let windows = !self.0.archive.definitions.windows.is_empty();
+        windows || self.0.groups.values().any(|g| matches!(g, Group::Some(..)))
     }
 
     fn chained(&self) -> bool {
         // Non-blocking collectives go on beside other things.
-        !self.0.functions.iter().any(|&region| goes_on_beside(self.0.region(region)))
+        let windows = !self.0.archive.definitions.windows.is_empty();
+        !windows && !self.0.functions.iter().any(|&region| goes_on_beside(self.0.region(region)))
     }
 }
 
@@ -191,6 +201,9 @@ struct Reader {
     /// MPI functions that are entered and not left, and the mode of sends in the outermost.
     depth: u32,
     mode: Mode,
+    /// The outermost of them.
+    function: u32,
+    windows: Windows,
     /// In a function that sends and receives at once.
     both: bool,
     sends: Vec<Request>,
@@ -199,8 +212,10 @@ struct Reader {
     made: Request,
     /// Collectives with different bytes by rank so far, by communicator.
     uneven: BTreeMap<u32, usize>,
-    /// Regions of the user's functions, if they are asked for.
+    /// Regions of the user's functions and markers, if they are asked for.
     marks: Option<Marks>,
+    /// Markers of the rank so far.
+    noted: usize,
 }
 
 impl Reader {
@@ -211,8 +226,14 @@ impl Reader {
             }
             _ => None,
         };
+        let mut ready: VecDeque<(Call, u32)> = trace.groups.values().filter_map(create).collect();
+        let mut windows = Windows::default();
+        for call in from_the_start(&trace.archive, &trace.groups, CommRank::in_world(rank)) {
+            windows.there(call.window());
+            ready.push_back((Call::OneSided(call), 0));
+        }
         Self {
-            ready: trace.groups.values().filter_map(create).collect(),
+            ready,
             trace,
             rank,
             events: None,
@@ -221,6 +242,8 @@ impl Reader {
             resumed: None,
             depth: 0,
             mode: Mode::Standard,
+            function: 0,
+            windows,
             both: false,
             sends: Vec::new(),
             requests: BTreeMap::new(),
@@ -228,6 +251,7 @@ impl Reader {
             made: 0,
             uneven: BTreeMap::new(),
             marks: None,
+            noted: 0,
         }
     }
 
@@ -250,6 +274,16 @@ impl Reader {
         let marks = self.marks.iter_mut().flat_map(Marks::take);
         self.ready.extend(marks.map(|mark| (Call::Mark(mark), self.position)));
         self.ready.len() > before
+    }
+
+    /// Markers up to now.
+    fn markers(&mut self, now: u64) {
+        let (Some(marks), Some(all)) = (&mut self.marks, self.trace.markers.get(&self.rank)) else { return };
+        while let Some((time, text)) = all.get(self.noted).filter(|m| m.0 <= now) {
+            let since = *self.resumed.get_or_insert(*time);
+            marks.noted(text, if self.depth == 0 { time.saturating_sub(since) } else { 0 });
+            self.noted += 1;
+        }
     }
 
     /// The user enters or leaves a region.
@@ -315,6 +349,8 @@ impl Reader {
                         _ => Mode::Standard,
                     };
                     self.both = name.starts_with("MPI_Sendrecv");
+                    self.function = region;
+                    self.windows.entered();
                 }
                 self.depth += 1;
             }
@@ -344,6 +380,17 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// What has to do with windows.
+    fn one_sided(&mut self, kind: EventKind) {
+        let trace = Arc::clone(&self.trace);
+        let function = if self.depth > 0 { trace.region(self.function) } else { "" };
+        match self.windows.record(kind, function, (&trace.archive, &trace.groups)) {
+            Found::Call(call) => self.push(Call::OneSided(call)),
+            Found::Nothing => {}
+            Found::Unused(record) => trace.dropped.met(record),
+        }
     }
 
     fn transfer(&mut self, kind: EventKind) -> Result<(), Damage> {
@@ -400,7 +447,7 @@ impl Reader {
             | EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
                 self.collective(operation, (comm, root), (sent, received), None)?;
             }
-            _ => {}
+            of_windows => self.one_sided(of_windows),
         }
         Ok(())
     }
@@ -523,6 +570,7 @@ impl Calls for Reader {
                 self.events = Some(self.trace.archive.events(location).map_err(|e| damage(&e))?);
             }
             let Some(event) = self.events.as_mut().and_then(Iterator::next) else {
+                self.markers(u64::MAX);
                 if self.mark() {
                     continue;
                 }
@@ -531,6 +579,7 @@ impl Calls for Reader {
             let event = event.map_err(|e| damage(&e))?;
             self.position = self.position.saturating_add(1);
             let time = self.trace.archive.definitions.clock.picoseconds(event.time);
+            self.markers(time);
             if let Err(Damage(message)) = self.event(time, event.kind) {
                 let file = self.events.as_ref().map(|events| events.path().display().to_string());
                 return Err(Damage(format!("{}: {message}", file.unwrap_or_default())));
@@ -546,3 +595,4 @@ mod members;
 mod operation;
 #[cfg(test)]
 mod tests;
+mod windows;

@@ -5,14 +5,14 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use base::{time, units::print_bytes};
+use base::{time, units::print_bytes, visible};
 use netloom::{
     Error, ErrorKind,
     conversion::{damaged, library, read},
 };
-use otf2::Archive;
+use otf2::{Archive, Marker, Scope};
 use serde_json::{Map, Value as Json, json};
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 use workload::program::{
     census::{Census, Matching},
     file::{self, Content},
@@ -102,12 +102,17 @@ impl Expanded {
     }
 }
 
+/// Markers that are shown to people.
+const SHOWN: usize = 10;
+
 /// Where time went when an OTF2 archive was recorded (HAEC-SIM, Table 1).
 struct Recorded {
     run_s: f64,
     application: f64,
     mpi: f64,
     events: u64,
+    /// Notes beside the events, with their times in picoseconds from the start.
+    markers: Vec<(u64, Marker)>,
 }
 
 fn shares(file: &Path) -> Result<Recorded, Error> {
@@ -117,16 +122,29 @@ fn shares(file: &Path) -> Result<Recorded, Error> {
     let total = shares.total.max(1) as f64;
     let mpi = shares.mpi as f64 / total;
     let run_s = shares.run as f64 / archive.definitions.clock.resolution as f64;
-    Ok(Recorded { run_s, application: 1.0 - mpi, mpi, events: shares.events })
+    let clock = archive.definitions.clock;
+    let markers = archive.markers().map_err(reported)?;
+    let markers = markers.into_iter().map(|m| (clock.picoseconds(m.time), m)).collect();
+    Ok(Recorded { run_s, application: 1.0 - mpi, mpi, events: shares.events, markers })
 }
 
 impl Recorded {
     fn text(&self) -> String {
         let (application, mpi) = (100.0 * self.application, 100.0 * self.mpi);
-        format!(
+        let mut text = format!(
             "recorded    {} events in {:.6} s: {application:.2} % exclusive application, {mpi:.2} % exclusive MPI\n",
             self.events, self.run_s
-        )
+        );
+        for (n, (at, marker)) in self.markers.iter().enumerate().take(SHOWN) {
+            let name = if n == 0 { "markers" } else { "" };
+            let said = format!("{}, {}: {}", marker.group, marker.category, marker.text);
+            let _ = writeln!(text, "{name:12}{} {}", time::display(*at), visible::name(&said));
+        }
+        let more = self.markers.len().saturating_sub(SHOWN);
+        if more > 0 {
+            let _ = writeln!(text, "{:12}and {more} more", "");
+        }
+        text
     }
 
     fn object(&self) -> Json {
@@ -135,8 +153,22 @@ impl Recorded {
             "run_s": self.run_s,
             "exclusive_application": self.application,
             "exclusive_mpi": self.mpi,
+            "markers": self.markers.iter().map(noted).collect::<Vec<Json>>(),
         })
     }
+}
+
+/// A marker as JSON; one of the whole trace has no location.
+fn noted((at, marker): &(u64, Marker)) -> Json {
+    let location = if let Scope::Location(location) = marker.scope { json!(location) } else { Json::Null };
+    json!({
+        "time_ps": at,
+        "group": marker.group,
+        "category": marker.category,
+        "severity": marker.severity,
+        "location": location,
+        "text": marker.text,
+    })
 }
 
 /// Smallest, mean and largest of some numbers, and whose the largest is.

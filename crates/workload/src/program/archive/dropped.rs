@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Record types of what matters to communication and time, and whether messages are missing for them. Others say how a program was built and measured.
 const NOT_SIMULATED: [(std::ops::RangeInclusive<u8>, &str, bool); 3] = [
     (11..=11, "the recording was switched off and on: what happened meanwhile is missing", false),
-    (35..=45, "windows of one-sided communication and their synchronisation are not simulated", true),
-    (46..=52, "one-sided transfers (puts, gets, atomics) are not simulated", true),
+    (
+        35..=45,
+        "some synchronisation of windows is none of MPI's, or on communicators that are not read, and is not simulated",
+        true,
+    ),
+    (46..=52, "one-sided transfers (puts, gets, atomics) outside of MPI's epochs are not simulated", true),
 ];
 
 /// Bit of collectives on communicators that are not read.

@@ -1,4 +1,4 @@
-//! Regions of the user's functions, as marks of a rank. Their places in a computation are kept, since the computation stays one.
+//! Regions of the user's functions, and markers, as marks of a rank. Their places in a computation are kept, since the computation stays one.
 
 use crate::program::mpi::{Mark, MarkKind};
 use std::{collections::BTreeMap, sync::Arc};
@@ -16,6 +16,11 @@ impl Marks {
     pub(super) fn met(&mut self, (region, name): (u32, &str), kind: MarkKind, into: u64) {
         let name = Arc::clone(self.names.entry(region).or_insert_with(|| name.into()));
         self.waiting.push(Mark { name, number: None, kind, into });
+    }
+
+    /// Somebody has noted this, so far into the present computation.
+    pub(super) fn noted(&mut self, text: &str, into: u64) {
+        self.waiting.push(Mark { name: text.into(), number: None, kind: MarkKind::Instant, into });
     }
 
     /// Hands over those that wait.

@@ -1,7 +1,8 @@
-//! Who is who in an archive: its ranks, its communicators, and the functions of MPI.
+//! Who is who in an archive: its ranks, its communicators, the functions of MPI, and whose its markers are.
 
 use crate::program::mpi::{Comm, CommRank};
-use otf2::{Archive, GroupType, paradigm};
+use base::index::RankId;
+use otf2::{Archive, GroupType, Marker, Scope, paradigm};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -74,5 +75,28 @@ pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
             },
         );
     }
+    all
+}
+
+/// Markers by rank, with their times in picoseconds, earliest first: those of a rank's location, and at rank 0 those of the whole trace. Others say
+/// nothing of one rank.
+pub(super) fn by_rank(
+    archive: &Archive,
+    ranks: &[u64],
+    markers: Vec<Marker>,
+) -> BTreeMap<RankId, Vec<(u64, String)>> {
+    let mut all: BTreeMap<RankId, Vec<(u64, String)>> = BTreeMap::new();
+    for marker in markers {
+        let rank = match marker.scope {
+            Scope::Global => Some(0),
+            Scope::Location(location) => ranks.iter().position(|&l| l == location),
+            Scope::Other(..) => None,
+        };
+        if let Some(rank) = rank {
+            let time = archive.definitions.clock.picoseconds(marker.time);
+            all.entry(RankId::from_index(rank)).or_default().push((time, marker.text));
+        }
+    }
+    all.values_mut().for_each(|list| list.sort_by_key(|marker| marker.0));
     all
 }

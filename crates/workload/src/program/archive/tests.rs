@@ -5,6 +5,16 @@ const NS: u64 = 1000;
 
 /// Two ranks of a world, a communicator of rank 1 alone in a group, and functions by name.
 fn written(functions: &[&str], ranks: &[Vec<(u64, EventKind)>]) -> (std::path::PathBuf, Arc<dyn Script>) {
+    written_with(functions, ranks, |_| (), &[])
+}
+
+/// The same with more definitions and with markers.
+fn written_with(
+    functions: &[&str],
+    ranks: &[Vec<(u64, EventKind)>],
+    define: impl FnOnce(&mut Definitions),
+    markers: &[otf2::Marker],
+) -> (std::path::PathBuf, Arc<dyn Script>) {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let directory = std::env::temp_dir().join(format!("netloom-otf2-{}-{number}", std::process::id()));
@@ -38,6 +48,10 @@ fn written(functions: &[&str], ranks: &[Vec<(u64, EventKind)>]) -> (std::path::P
     d.groups.insert(2, group(GroupType::Alone, &[]));
     d.comms.insert(5, otf2::Comm { name: 0, group: 1 });
     d.comms.insert(6, otf2::Comm { name: 0, group: 2 });
+    define(&mut d);
+    if !markers.is_empty() {
+        writer.markers(markers).unwrap();
+    }
     writer.finish(&d).unwrap();
     let anchor = directory.join("traces.otf2");
     let script = read(&Input::file(&anchor)).unwrap();
@@ -299,7 +313,7 @@ fn a_receive_without_its_end_is_reported() {
 /// What is not simulated is told, and what says only how a program was measured is not.
 #[test]
 fn what_becomes_no_call_is_reported_once_it_is_met() {
-    use EventKind::{CollectiveEnd, Enter, Leave, Other};
+    use EventKind::{CollectiveEnd, Enter, Leave, Other, RmaPut, RmaWaitChange};
     let functions = ["main", "MPI_Put", "MPI_Barrier"];
     let barrier =
         |comm| CollectiveEnd { operation: operation::BARRIER, comm, root: u32::MAX, sent: 0, received: 0 };
@@ -313,9 +327,10 @@ fn what_becomes_no_call_is_reported_once_it_is_met() {
         ]
     };
     for (extra, told) in [
-        (Other(46), "one-sided transfers"),
+        // On a window that is not defined, outside of any epoch.
+        (RmaPut { win: 3, remote: 0, bytes: 8, id: 1 }, "one-sided transfers"),
         (Other(11), "switched off"),
-        (Other(35), "windows"),
+        (RmaWaitChange { win: 3 }, "synchronisation of windows"),
         (barrier(77), "not defined over ranks"),
         // A metric, and a barrier of the world.
         (Other(31), ""),
@@ -370,5 +385,163 @@ fn regions_of_the_user_are_marks_within_computations() {
     assert_eq!(all.iter().map(marks).collect::<Vec<_>>(), expected);
     let without: Vec<Call> = all.into_iter().filter(|c| !matches!(c, Call::Mark(_))).collect();
     assert_eq!(plain, without);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Each function of MPI says what its records mean; windows that no event makes are there from the start.
+#[test]
+fn records_of_windows_become_calls() {
+    use EventKind::*;
+    let functions = [
+        "MPI_Win_create",
+        "MPI_Win_fence",
+        "MPI_Put",
+        "MPI_Win_post",
+        "MPI_Win_start",
+        "MPI_Win_complete",
+        "MPI_Win_wait",
+        "MPI_Win_lock",
+        "MPI_Get_accumulate",
+        "MPI_Win_flush",
+        "MPI_Win_unlock",
+        "MPI_Win_lock_all",
+        "MPI_Rget",
+        "MPI_Wait",
+        "MPI_Win_unlock_all",
+        "MPI_Win_free",
+    ];
+    let end =
+        |operation| RmaCollectiveEnd { operation, sync: 1, win: 2, root: u32::MAX, sent: 0, received: 0 };
+    let rank = |me: u32| {
+        let (win, remote) = (2, 1 - me);
+        let sync = RmaGroupSync { sync: 1, win, group: 7 - me };
+        let (lock, unlock) =
+            (RmaRequestLock { win, remote: 0, lock: 0, kind: 0 }, RmaReleaseLock { win, remote: 0, lock: 0 });
+        let shared = |remote| RmaAcquireLock { win: 3, remote, lock: 0, kind: 1 };
+        let given = |remote| RmaReleaseLock { win: 3, remote, lock: 0 };
+        let steps: Vec<(u32, Vec<EventKind>)> = vec![
+            (0, vec![RmaCollectiveBegin, RmaWinCreate { win }, end(17)]),
+            (1, vec![RmaCollectiveBegin, end(0)]),
+            (2, vec![RmaPut { win, remote, bytes: 64, id: 1 }]),
+            (1, vec![RmaCollectiveBegin, RmaCompleteRemote { win, id: 1 }, end(0)]),
+            (3, vec![sync]),
+            (4, vec![sync]),
+            (2, vec![RmaPut { win, remote, bytes: 32, id: 2 }]),
+            (5, vec![sync, RmaCompleteRemote { win, id: 2 }]),
+            (6, vec![sync]),
+            (7, vec![lock, RmaAcquireLock { win, remote: 0, lock: 0, kind: 0 }]),
+            (8, vec![RmaAtomic { win, remote: 0, kind: 5, sent: 8, received: 8, id: 3 }]),
+            (9, vec![RmaCompleteNonBlocking { win, id: 3 }, RmaCompleteRemote { win, id: 3 }]),
+            (10, vec![unlock]),
+            (11, vec![shared(0), shared(1)]),
+            (12, vec![RmaGet { win: 3, remote, bytes: 16, id: 4 }]),
+            (13, vec![RmaCompleteNonBlocking { win: 3, id: 4 }]),
+            (14, vec![given(0), given(1)]),
+            (15, vec![RmaCollectiveBegin, RmaWinDestroy { win }, end(18)]),
+        ];
+        let mut events = Vec::new();
+        for (at, (region, kinds)) in (1..).zip(steps) {
+            events.push((at, Enter { region }));
+            events.extend(kinds.into_iter().map(|kind| (at, kind)));
+            events.push((at, Leave { region }));
+        }
+        events
+    };
+    let define = |d: &mut Definitions| {
+        let group = |rank: u64| otf2::Group {
+            name: 0,
+            kind: GroupType::Ranks,
+            paradigm: paradigm::MPI,
+            members: vec![rank],
+        };
+        d.groups.insert(6, group(0));
+        d.groups.insert(7, group(1));
+        d.windows.insert(2, otf2::Window { name: 0, comm: 5, made: true });
+        d.windows.insert(3, otf2::Window { name: 0, comm: 5, made: false });
+    };
+    let (directory, script) = written_with(&functions, &[rank(0), rank(1)], define, &[]);
+    let said = |rank| {
+        let mut lines = Vec::new();
+        for call in calls(script.as_ref(), rank).iter().filter(|call| !matches!(call, Call::Compute(_))) {
+            let mut text = String::new();
+            crate::program::ranks::call(&mut text, call);
+            lines.push(text);
+        }
+        lines
+    };
+    assert_eq!(
+        said(0),
+        [
+            "win_create world as w3",
+            "win_create world as w2",
+            "win_fence w2",
+            "put 64 B to 1 win w2",
+            "win_fence w2",
+            "win_post w2 group [1]",
+            "win_start w2 group [1]",
+            "put 32 B to 1 win w2",
+            "win_complete w2",
+            "win_wait w2",
+            "win_lock w2 0 exclusive",
+            "get_accumulate 8 B to 0 win w2",
+            "win_flush w2 0",
+            "win_unlock w2 0",
+            "win_lock_all w3",
+            "get 16 B from 1 win w3",
+            "win_flush_local w3 1",
+            "win_unlock_all w3",
+            "win_free w2",
+        ]
+    );
+    assert_eq!(script.dropped(), []);
+    let program =
+        crate::program::lower::lower(Arc::clone(&script), crate::program::lower::Options::default()).unwrap();
+    let census =
+        crate::program::census::Census::of(&crate::program::file::Content::Program(program)).unwrap();
+    assert_eq!(census.matching, crate::program::census::Matching::Exact);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Markers of a rank's location are its marks, those of the trace are rank 0's; their places lie within computations.
+#[test]
+fn markers_are_marks() {
+    use EventKind::{Enter, Leave};
+    let events = vec![
+        (100, Enter { region: 0 }),
+        (200, Enter { region: 1 }),
+        (300, Leave { region: 1 }),
+        (400, Leave { region: 0 }),
+    ];
+    let marker = |time, scope, text: &str| otf2::Marker {
+        time,
+        duration: 0,
+        group: "people".into(),
+        category: "note".into(),
+        severity: 1,
+        scope,
+        text: text.into(),
+    };
+    let markers = [
+        marker(350, otf2::Scope::Location(0), "late"),
+        marker(130, otf2::Scope::Global, "all"),
+        marker(150, otf2::Scope::Location(1), "one"),
+        marker(160, otf2::Scope::Other(4, 1), "a group"),
+    ];
+    let (directory, script) =
+        written_with(&["main", "MPI_Send"], &[events.clone(), events], |_| (), &markers);
+    let marks = |rank| {
+        let mut reader = script.open_marked(RankId::new(rank));
+        let all = std::iter::from_fn(|| reader.next().unwrap().map(|c| c.0));
+        all.filter_map(|call| match call {
+            Call::Mark(mark) if mark.kind == mpi::MarkKind::Instant => {
+                Some((mark.name.to_string(), mark.into / NS))
+            }
+            _ => None,
+        })
+        .collect::<Vec<_>>()
+    };
+    assert!(script.marks());
+    assert_eq!(marks(0), [("all".to_owned(), 30), ("late".to_owned(), 50)]);
+    assert_eq!(marks(1), [("one".to_owned(), 50)]);
     std::fs::remove_dir_all(directory).unwrap();
 }
