@@ -336,7 +336,13 @@ pub const ENGINE: About = About {
             name: "pin",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "Bind each thread to a processor of its own, and keep all at work where one alone would be faster.",
+            doc: "Bind each thread to a processor of its own.",
+        },
+        Param {
+            name: "spare",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "Conservative: let one thread do all the work while that is faster than all together, which a note says; false keeps all at work.",
         },
         Param {
             name: "checkpoint",
