@@ -111,9 +111,9 @@ example() {
     local partitions=${way%:*} threads=${way#*:} scheduler=conservative
     [ "$threads" = 1 ] && scheduler=sequential
     [ "$threads" = 4 ] && scheduler=optimistic
-    # Pinned threads all work, also where one alone would be faster: that is what is to be tried.
+    # All threads work, also where one alone would be faster: that is what is to be tried.
     "$netloom" run "$file" "$@" --out "$out/$partitions" --set "engine.partitions=$partitions" \
-      --set "engine.scheduler=$scheduler" --set engine.pin=true --threads "$threads" >/dev/null || return 1
+      --set "engine.scheduler=$scheduler" --set engine.pin=true --set engine.spare=false --threads "$threads" >/dev/null || return 1
     cmp <(result "$out/first/summary.json") <(result "$out/$partitions/summary.json") || { echo "$partitions partitions"; return 1; }
     for table in "$out"/first/*.parquet; do
       cmp "$table" "$out/$partitions/$(basename "$table")" || { echo "$partitions partitions"; return 1; }

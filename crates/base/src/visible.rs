@@ -14,7 +14,8 @@ pub fn acts(c: char) -> bool {
 
 /// Characters that change the direction of what stands beside them, separate lines, or are not seen.
 const fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Words as text of SVG or HTML: nothing in them is markup, and what [`acts`] is replaced.
@@ -67,15 +68,16 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// In the units of UTF-16, as JSON has it.
 fn escaped(c: char) -> String {
-    format!("\\u{:04x}", u32::from(c))
+    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-/// True if what follows an ESC only changes colours.
+/// True if what follows an ESC only changes colours: our own, which conceal nothing.
 fn is_colour(rest: &str) -> bool {
     let after =
         rest.strip_prefix('[').map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
-    after.is_some_and(|r| r.starts_with('m'))
+    after.is_some_and(|r| r.starts_with('m') && rest[1..rest.len() - r.len()].split(';').all(|n| n != "8"))
 }
 
 #[cfg(test)]
@@ -89,6 +91,8 @@ mod tests {
         assert_eq!(shown("\u{1b}]0;title\u{7}"), r"\u001b]0;title\u0007");
         assert_eq!(shown("\u{1b}[2J\u{9b}1m\r\u{202e}"), r"\u001b[2J\u009b1m\u000d\u202e");
         assert_eq!(shown("\u{1b}"), r"\u001b");
+        assert_eq!(shown("\u{1b}[8ma\u{1b}[0;8m\u{1b}[m"), "\\u001b[8ma\\u001b[0;8m\u{1b}[m");
+        assert_eq!(shown("\u{ad}\u{fff9}\u{e0041}"), r"\u00ad\ufff9\udb40\udc41");
         assert_eq!(shown("gr\u{fc}n \u{4e2d}"), "gr\u{fc}n \u{4e2d}");
     }
 }

@@ -62,65 +62,174 @@ fn cluster(name: &str) -> String {
     text
 }
 
+/// A name that would act on whatever shows it: titles, colours that conceal, cleared screens, scripts, forged lines, ends of texts in other forms.
+const HOSTILE: &str = "\u{1b}]0;title\u{7}\u{1b}[8m</script><script>alert(1)</script>\u{202e}\u{9b}2J\nforged: line\u{2028}\u{ad}\u{e0041}\" ]; evil [x=1]; // %s";
+
+/// As a text of TOML.
+fn toml(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c == '"' || base::visible::acts(c) {
+                format!("\\U{:08x}", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        })
+        .collect()
+}
+
+/// Files of an experiment whose every name is hostile: cluster, job, marks of its program, axis of a sweep, labels of a figure.
+fn hostile_files(folder: &std::path::Path) {
+    let put = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    // Where the form ends a name, a name cannot hold its end.
+    let line = HOSTILE.replace(['\n', '\u{2028}'], " ").replace('"', "'");
+    put("net.txt", &cluster(&line));
+    put(
+        "marks.ranks",
+        &format!(
+            "ranks 3\nall {{\n mark \"{line}\"\n enter \"{line}\"\n compute 1 us\n send 8 B to (rank + 1) % 3\n recv 8 B from (rank + 2) % 3\n leave\n}}\n"
+        ),
+    );
+    let link =
+        r#"{ bandwidth = "10 GB/s", latency = "100 ns", credit_delay = "100 ns", vc_buffer = "32 KiB" }"#;
+    let name = toml(HOSTILE);
+    let job = "workload = \"trace\"\nfile = \"marks.ranks\"";
+    let text = format!(
+        "[experiment]\nname = \"{name}\"\nuntil = \"workload-done\"\n[fabric]\ntopology = \"imported\"\nfile = \"net.txt\"\n\
+         link.terminal = {link}\nlink.link = {link}\n[routing]\nalgorithm = \"shortest-path\"\n[[job]]\nname = \"{name}\"\n{job}\n\
+         [model]\nkind = \"packet\"\n[output]\noperations = true\ncsv = true\nmessages = true\npackets = true\npairs = true\nwindow = \"1 us\"\n"
+    );
+    for model in ["packet", "delay", "flow"] {
+        put(&format!("{model}.toml"), &text.replace("\"packet\"", &format!("\"{model}\"")));
+    }
+    let sweep = format!(
+        "[[sweep.axis]]\nname = \"{name}\"\npath = \"job.0.name\"\nvalues = [\"{name}a\", \"{name}b\"]\n[[plot]]\nname = \"figure\"\nx = \"{name}\"\n\
+         x_label = \"{name}\"\ny = \"latency_ps.mean\"\ny_label = \"{name}\"\n"
+    );
+    put("sweep.toml", &(text.replace(job, "workload = \"ring\"") + &sweep));
+}
+
+/// Each command that shows such names; paths are below `@`.
+const SHOWING: &[&str] = &[
+    "run @packet.toml --out @packet",
+    "run @delay.toml --out @delay",
+    "run @flow.toml --out @flow",
+    "run @packet.toml --format json",
+    "check @packet.toml",
+    "check @packet.toml --format json",
+    "sweep @sweep.toml --out @sweep",
+    "plot @sweep --out @figures",
+    "report @packet @delay --out @pages.html",
+    "report @packet --svg @net.svg",
+    "compare @packet @delay",
+    "compare @packet @delay --format json",
+    "compare --models @packet.toml",
+    "compare --models @packet.toml --format json",
+    "fabric import @net.txt --format json",
+    "fabric verify @net.txt",
+    "fabric metrics @packet.toml --format json",
+    "fabric export @packet.toml --to dot",
+    "fabric export @packet.toml --to json",
+    "fabric export @packet.toml --to edge-list",
+    "fabric export @packet.toml --to net",
+    "fabric import @net.txt --to ibnetdiscover",
+    "fabric route @net.txt --engine minhop --to orcs",
+    "fabric route @net.txt --engine minhop --to lfts",
+    "fabric route @packet.toml --to table",
+    "congestion @net.txt --engine minhop",
+    "congestion @net.txt --engine minhop --format json",
+    "congestion @net.txt --engine minhop --print-hosts",
+    "congestion @net.txt --engine minhop --print-pattern",
+    "congestion @net.txt --engine minhop --metric get_cable_cong",
+    "trace info @marks.ranks",
+    "trace print @marks.ranks",
+    "trace print @packet/otf2/traces.otf2 --format json",
+    "trace convert @marks.ranks @written.ranks",
+    "trace convert @packet/otf2/traces.otf2 @read.ranks",
+];
+
+/// Ends of files that nobody looks at as text, and that hold no names or hold them as they are.
+const BINARY: &[&str] = &[".parquet", ".pdf", ".evt", ".otf2"];
+
+/// What a form lets out of its quotes: the rest of a DOT file without its texts.
+fn unquoted(text: &str) -> String {
+    let (mut rest, mut inside, mut escaped) = (String::new(), false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if inside => escaped = true,
+            '"' => inside = !inside,
+            _ if !inside => rest.push(c),
+            _ => {}
+        }
+    }
+    rest
+}
+
+/// What is wrong with a text that somebody looks at.
+fn acting(from: &str, text: &str) -> Vec<String> {
+    let mut wrong: Vec<String> = text
+        .chars()
+        .filter(|&c| c != '\n' && c != '\t' && base::visible::acts(c))
+        .map(|c| format!("{c:?} acts"))
+        .collect();
+    let is_page = from.ends_with("html") || from.ends_with("svg");
+    if text.lines().any(|line| line.trim_start_matches(['"', '#', ' ']).starts_with("forged") && !is_page) {
+        wrong.push("a line is forged".to_owned());
+    }
+    if is_page && text.contains("<script>alert") {
+        wrong.push("a script is in the page".to_owned());
+    }
+    if (from.ends_with("dot") || from.ends_with("orcs")) && unquoted(text).contains("evil") {
+        wrong.push("a name leaves its quotes".to_owned());
+    }
+    wrong.dedup();
+    wrong
+}
+
 /// One hostile experiment, every form of output: no file that a person opens acts on the terminal, the page or the program that shows it.
 #[test]
 fn hostile_names_are_harmless_in_every_output() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    fs::write(at("net.txt"), cluster("<script>alert(1)</script>\u{1b}[2J\u{202e}\u{9b}1m\"x&y")).unwrap();
-    let link =
-        r#"{ bandwidth = "10 GB/s", latency = "100 ns", credit_delay = "100 ns", vc_buffer = "32 KiB" }"#;
-    let hostile = r"\u001B]0;title\u0007</script><script>alert(1)</script>\u202E";
-    let text = format!(
-        "[experiment]\nname = \"{hostile}\"\nuntil = \"workload-done\"\n[fabric]\ntopology = \"imported\"\nfile = \"net.txt\"\n\
-         link.terminal = {link}\nlink.link = {link}\n[routing]\nalgorithm = \"shortest-path\"\n[[job]]\nname = \"{hostile}\"\n\
-         workload = \"ring\"\n[model]\nkind = \"packet\"\n[output]\noperations = true\n"
-    );
-    fs::write(at("hostile.toml"), &text).unwrap();
-    fs::write(at("delay.toml"), text.replace("\"packet\"", "\"delay\"")).unwrap();
-    let file = at("hostile.toml");
+    hostile_files(folder.path());
+    let root = format!("{}/", folder.path().display());
     let mut shown = Vec::new();
-    for arguments in [
-        &["run", &file, "--out", &at("packet")][..],
-        &["run", &at("delay.toml"), "--out", &at("delay")],
-        &["report", &at("packet"), "--svg", &at("net.svg")],
-        &["fabric", "import", &at("net.txt"), "--format", "json"],
-        &["fabric", "verify", &at("net.txt")],
-        &["fabric", "metrics", &file],
-        &["compare", &at("packet"), &at("packet")],
+    for command in SHOWING {
+        let arguments: Vec<String> = command.split(' ').map(|word| word.replace('@', &root)).collect();
+        let run = netloom(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(matches!(run.status, 0 | 10), "{command}: {} {}", run.status, run.err);
+        shown.extend([((*command).to_owned(), run.out), ((*command).to_owned(), run.err)]);
+    }
+    let given = ["net.txt", "marks.ranks", "packet.toml", "delay.toml", "flow.toml", "sweep.toml"];
+    let mut folders = vec![folder.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !given.contains(&name.as_str()) && !BINARY.iter().any(|e| name.ends_with(e)) {
+                // Definitions of OTF2 are bytes: only what stands in their strings is of interest, and the job's name and the marks are there.
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+                let strings = text.replace(|c: char| c.is_control() && c != '\u{1b}', "");
+                shown.push((path.display().to_string(), if name.ends_with(".def") { strings } else { text }));
+            }
+        }
+    }
+    let named = shown.iter().filter(|(_, text)| text.contains("alert(1)")).count();
+    assert!(shown.len() > 130 && named > 60, "{named} of {} outputs show such a name", shown.len());
+    let wrong: Vec<String> = shown
+        .iter()
+        .flat_map(|(from, text)| acting(from, text).into_iter().map(move |w| format!("{from}: {w}")))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // What is looked for would be found.
+    for (form, text) in [
+        ("out", HOSTILE),
+        ("html", "<script>alert"),
+        ("dot", "a [label=\"\\\\\" ]; evil [x=1]"),
+        ("out", "a\n  forged: b"),
     ] {
-        let run = netloom(arguments);
-        shown.extend([(arguments.join(" "), run.out), (arguments.join(" "), run.err)]);
-    }
-    for form in ["dot", "json", "edge-list", "orcs", "net", "ibnetdiscover"] {
-        let run = netloom(&["fabric", "export", &file, "--to", form]);
-        assert_eq!(run.status, 0, "{form}: {}", run.err);
-        shown.push((form.to_owned(), run.out));
-    }
-    let written =
-        ["packet", "delay"].iter().flat_map(|dir| fs::read_dir(at(dir)).unwrap()).map(|e| e.unwrap().path());
-    let tables = |path: &std::path::Path| path.extension().is_none_or(|e| e == "parquet");
-    for path in
-        written.filter(|path| !tables(path)).chain([at("net.svg").into(), at("delay/otf2/traces.def").into()])
-    {
-        // Definitions of OTF2 are bytes: only what stands in its strings is of interest.
-        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
-        let is_binary = path.extension().is_some_and(|e| e == "def");
-        assert!(!is_binary || text.contains("title"), "the job's name is in the archive");
-        shown.push((
-            path.display().to_string(),
-            if is_binary { text.replace(|c: char| c.is_ascii_control() && c != '\u{1b}', "") } else { text },
-        ));
-    }
-    assert!(shown.len() > 25, "{} outputs", shown.len());
-    for (from, text) in shown {
-        let acting: Vec<char> =
-            text.chars().filter(|&c| c != '\n' && c != '\t' && base::visible::acts(c)).collect();
-        assert!(acting.is_empty(), "{from}: {acting:?}");
-        assert!(
-            !(from.ends_with("html") || from.ends_with("svg")) || !text.contains("<script>alert"),
-            "{from}"
-        );
+        assert!(!acting(form, text).is_empty(), "{text}");
     }
 }
 

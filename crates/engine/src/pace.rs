@@ -2,12 +2,17 @@
 //! others, one thread alone is faster.
 //!
 //! Both ways are tried on a thousand events each, then on four thousand, and the faster one is taken. The other is tried again now and then, the more rarely the
-//! slower it was, so that trying takes a twentieth of the time at most. Which one ran changes no result, so elapsed time may decide.
+//! slower it was, so that trying takes a twentieth of the time at most. All threads together are always tried on a few events first, and no further where these
+//! take many times as long as alone: on a busy machine each window may cost milliseconds. Which one ran changes no result, so elapsed time may decide.
 
 use std::time::Duration;
 
 /// Events of a first try of either way; a second one, on warm caches, decides.
 const TRY: u64 = 1 << 10;
+/// Events of all threads together that show whether more of them are worth trying.
+const GLANCE: u64 = 1 << 6;
+/// So many times the cost of one thread, and caches or a new thread are no excuse.
+const HOPELESS: u64 = 8;
 /// Events between two decisions, at most: all threads together are trusted with twice as many each time that they stay the faster way, since where others
 /// take a processor they can become a hundred times slower from one moment to the next.
 const STRETCH: u64 = 1 << 18;
@@ -20,6 +25,8 @@ pub(crate) struct Pace {
     /// Nanoseconds for 1,024 events: in one thread, in all. 0: not known yet.
     cost: [u64; 2],
     tries: u32,
+    /// All threads together had their few events before a try, and may have it.
+    glanced: bool,
     /// Events until the slower way is tried again.
     wait: u64,
     /// Decisions in a row for all threads together.
@@ -31,9 +38,12 @@ pub(crate) struct Pace {
 impl Pace {
     /// How the next events are handled, and how many of them at most: true for all threads.
     pub fn next(&self) -> (bool, u64) {
+        let glance = |events| (true, if self.glanced { events } else { GLANCE });
         match self.tries {
-            0..4 => (self.tries.is_multiple_of(2), TRY << (2 * (self.tries / 2))),
-            _ if self.wait == 0 => (!self.together(), TRY << 2),
+            0 | 2 => (false, TRY << self.tries),
+            1 | 3 => glance(TRY << (self.tries - 1)),
+            _ if self.wait == 0 && self.together() => (false, TRY << 2),
+            _ if self.wait == 0 => glance(TRY << 2),
             _ if self.together() => (true, STRETCH.min(TRY << (2 + self.trusted))),
             _ => (false, STRETCH),
         }
@@ -41,19 +51,27 @@ impl Pace {
 
     /// What they took.
     pub fn took(&mut self, together: bool, events: u64, time: Duration) {
+        let trying = self.tries < 4 || self.wait == 0 && together != self.together();
         self.handled[usize::from(together)] += events;
         self.wait = self.wait.saturating_sub(events);
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let Some(now) = nanoseconds.saturating_mul(1 << 10).checked_div(events) else { return };
-        let tried = self.tries < 4 || together != self.together();
+        let hopeless = now / HOPELESS > self.cost[0];
+        if trying && together && !self.glanced && !hopeless {
+            self.glanced = true;
+            return;
+        }
+        let given_up = trying && together && !self.glanced;
+        self.glanced = false;
         let cost = &mut self.cost[usize::from(together)];
         // A try replaces what was known; what is in use is smoothed, since processors have bad moments.
-        *cost = if tried || *cost == 0 { now } else { *cost / 4 * 3 + now / 4 }.max(1);
-        self.tries = self.tries.saturating_add(u32::from(self.tries < 4));
-        self.trusted = if self.together() { (self.trusted + u32::from(!tried)).min(16) } else { 0 };
-        if tried && self.tries >= 4 {
+        *cost = if trying || *cost == 0 { now } else { *cost / 4 * 3 + now / 4 }.max(1);
+        self.tries = if given_up { 4 } else { (self.tries + 1).min(4) };
+        self.trusted = if self.together() { (self.trusted + u32::from(!trying)).min(16) } else { 0 };
+        if trying && self.tries >= 4 {
             let (less, more) = (self.cost[0].min(self.cost[1]), self.cost[0].max(self.cost[1]));
-            self.wait = SPARING * (TRY << 2) * (more / less.max(1)).clamp(1, 1 << 20);
+            let tried = if given_up { GLANCE } else { TRY << 2 };
+            self.wait = SPARING * tried * (more / less.max(1)).clamp(1, 1 << 20);
         }
     }
 
@@ -93,6 +111,22 @@ mod tests {
             let (share, longer) = run(cost);
             assert!(longer < 1.15, "{cost:?}: {longer}");
             assert_eq!(share > 0.5, alone, "{cost:?}: {share}");
+        }
+    }
+
+    /// On small networks beside other work a window may cost a thousand times its events: a run of a tenth of a second is hardly longer than alone.
+    #[test]
+    fn a_busy_machine_is_left_to_others_at_once() {
+        for slower in [10, 100, 1000] {
+            let (mut pace, mut events, mut time) = (Pace::default(), 0u64, 0);
+            while events < 1_000_000 {
+                let (together, most) = pace.next();
+                let took = most * if together { 100 * slower } else { 100 };
+                pace.took(together, most, Duration::from_nanos(took));
+                (events, time) = (events + most, time + took);
+            }
+            assert!(time < 120 * events, "{slower}: {} of alone", time as f64 / events as f64 / 100.0);
+            assert!(pace.mostly_alone());
         }
     }
 

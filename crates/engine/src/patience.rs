@@ -114,7 +114,7 @@ mod tests {
 
     /// What many waits came to on a made-up machine.
     #[derive(Debug, Default, PartialEq, Eq)]
-    struct Told {
+    struct Tally {
         looks: u32,
         yields: u32,
         late: u32,
@@ -122,8 +122,8 @@ mod tests {
     }
 
     /// So many waits for others that come after `others`, on a machine that gives a processor back after `away`.
-    fn waits(habit: &Habit, count: u32, others: Duration, away: Duration) -> Told {
-        let (mut told, begun) = (Told::default(), Instant::now());
+    fn waits(habit: &Habit, count: u32, others: Duration, away: Duration) -> Tally {
+        let (mut tally, begun) = (Tally::default(), Instant::now());
         for _ in 0..count {
             let (mut vigil, mut clock) = (habit.vigil(), Duration::ZERO);
             loop {
@@ -133,51 +133,51 @@ mod tests {
                 }
                 match vigil.next(|| begun + clock) {
                     Next::Look => {
-                        told.looks += 1;
+                        tally.looks += 1;
                         clock += LOOK;
                     }
                     Next::Yield => {
-                        told.yields += 1;
-                        told.late += u32::from(away == SLICE);
+                        tally.yields += 1;
+                        tally.late += u32::from(away == SLICE);
                         clock += away;
                         vigil.yielded(away);
                     }
                     Next::Sleep => {
-                        told.slept += 1;
+                        tally.slept += 1;
                         break;
                     }
                 }
             }
         }
-        told
+        tally
     }
 
     /// Others are soon there: looking is enough, for ever.
     #[test]
     fn who_is_soon_met_never_gives_way() {
-        let told = waits(&Habit::new(PATIENCE), 1000, Duration::from_micros(4), QUIET);
-        assert_eq!(told, Told { looks: 100_000, ..Told::default() });
+        let tally = waits(&Habit::new(PATIENCE), 1000, Duration::from_micros(4), QUIET);
+        assert_eq!(tally, Tally { looks: 100_000, ..Tally::default() });
     }
 
     /// Others are late and the machine is quiet: yields, and no sleep until patience ends.
     #[test]
     fn a_quiet_machine_is_yielded_to() {
-        let told = waits(&Habit::new(PATIENCE), 1000, Duration::from_micros(100), QUIET);
-        assert!(told.slept == 0 && told.yields > 50_000, "{told:?}");
-        let told = waits(&Habit::new(PATIENCE), 1000, Duration::from_millis(1), QUIET);
-        assert!(told.slept == 1000 && told.late == 0, "{told:?}");
-        assert!(told.looks < 2000, "looks in vain are given up: {told:?}");
+        let tally = waits(&Habit::new(PATIENCE), 1000, Duration::from_micros(100), QUIET);
+        assert!(tally.slept == 0 && tally.yields > 50_000, "{tally:?}");
+        let tally = waits(&Habit::new(PATIENCE), 1000, Duration::from_millis(1), QUIET);
+        assert!(tally.slept == 1000 && tally.late == 0, "{tally:?}");
+        assert!(tally.looks < 2000, "looks in vain are given up: {tally:?}");
     }
 
     /// The machine has other work: of 256 waits one gives a slice away, and the others sleep without a look. Without what was learnt each wait would.
     #[test]
     fn a_late_processor_is_not_given_away_again() {
         let habit = Habit::new(PATIENCE);
-        let told = waits(&habit, 2560, Duration::from_micros(100), SLICE);
-        assert_eq!((told.late, told.slept), (10, 2550), "{told:?}");
+        let tally = waits(&habit, 2560, Duration::from_micros(100), SLICE);
+        assert_eq!((tally.late, tally.slept), (10, 2550), "{tally:?}");
         // The others rest: within 256 waits it is as it was.
         waits(&habit, 256, Duration::from_micros(100), QUIET);
-        let told = waits(&habit, 1000, Duration::from_micros(100), QUIET);
-        assert!(told.slept == 0, "{told:?}");
+        let tally = waits(&habit, 1000, Duration::from_micros(100), QUIET);
+        assert!(tally.slept == 0, "{tally:?}");
     }
 }

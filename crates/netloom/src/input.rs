@@ -1,7 +1,7 @@
 //! Experiment files as they are named, and files as they are read.
 
 use crate::error::{Error, ErrorKind};
-use base::{input::open, units::print_bytes};
+use base::{input::open, units::print_bytes, visible::name};
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -35,7 +35,8 @@ pub fn read_file(path: &Path) -> Result<String, Error> {
 /// # Errors
 /// As [`read_file`].
 pub fn read_file_of(path: &Path, most: u64) -> Result<String, Error> {
-    let unreadable = |e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", path.display()));
+    let unreadable =
+        |e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", name(&path.display().to_string())));
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)

@@ -69,11 +69,10 @@ fn sequential(experiment: &Experiment, options: &RunOptions) -> Scheduling {
 }
 
 fn conservative(experiment: &Experiment, options: &RunOptions) -> Scheduling {
-    let (count, pin) = (options.threads, pinned(experiment));
+    let (count, pin, spare) = (options.threads, is_set(experiment, "pin"), is_set(experiment, "spare"));
     Scheduling::Conservative {
         partitions: partitions(experiment, options, 1),
-        // Whoever binds threads to processors wants them all at work.
-        threads: Threads { count, pin, spare: !pin, ..Threads::ONE },
+        threads: Threads { count, pin, spare, ..Threads::ONE },
     }
 }
 
@@ -85,7 +84,7 @@ fn optimistic(experiment: &Experiment, options: &RunOptions) -> Scheduling {
     };
     Scheduling::Optimistic {
         partitions: partitions(experiment, options, AHEAD_PER_THREAD),
-        threads: Threads { count: options.threads, pin: pinned(experiment), ..Threads::ONE },
+        threads: Threads { count: options.threads, pin: is_set(experiment, "pin"), ..Threads::ONE },
         optimism: Optimism {
             bound: match engine.get("optimism") {
                 Some(Value::Time(bound @ 1..)) => Some(*bound),
@@ -98,8 +97,8 @@ fn optimistic(experiment: &Experiment, options: &RunOptions) -> Scheduling {
     }
 }
 
-fn pinned(experiment: &Experiment) -> bool {
-    matches!(experiment.engine.get("pin"), Some(Value::Bool(true)))
+fn is_set(experiment: &Experiment, key: &str) -> bool {
+    matches!(experiment.engine.get(key), Some(Value::Bool(true)))
 }
 
 /// When the run is saved, and what `[engine]` says that the scheduler does not read.
@@ -120,6 +119,11 @@ fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
             "over {} ranks the conservative scheduler runs, not the sequential one of [engine]",
             options.ranks
         ));
+    }
+    let threads_meet = asked.kind == SchedulerKind::Conservative || options.threads > 1 && !asked.written;
+    if experiment.engine.places.contains_key("spare") && !(threads_meet || asked.kind == SchedulerKind::Auto)
+    {
+        unread.push("`spare` of [engine] has no effect: only the conservative scheduler reads it".to_owned());
     }
     if matches!(asked.kind, SchedulerKind::Optimistic | SchedulerKind::Auto) {
         return unread;

@@ -4,6 +4,7 @@ use crate::{
     compare::{Comparison, MessageKey, Seconds},
     summary::Summary,
 };
+use base::visible;
 use std::fmt::Write;
 
 fn model(summary: &Summary) -> &str {
@@ -17,7 +18,7 @@ pub fn text(c: &Comparison, names: [&str; 2], [a, b]: [&Summary; 2]) -> String {
     if c.identical {
         text += "both happened alike, to the last picosecond (same fingerprint)\n";
     }
-    let wide = c.differences.iter().map(|d| d.name.len()).max().unwrap_or(0).max(8);
+    let wide = c.differences.iter().map(|d| visible::name(&d.name).len()).max().unwrap_or(0).max(8);
     let _ = writeln!(
         text,
         "\n{:wide$}  {:>16}  {:>16}  {:>10}  {:>9}",
@@ -30,11 +31,12 @@ pub fn text(c: &Comparison, names: [&str; 2], [a, b]: [&Summary; 2]) -> String {
     };
     let percent = |n: f64| format!("{:.4} %", n * 100.0);
     for d in &c.differences {
+        let name = visible::name(&d.name);
         let relative = d.relative.map_or_else(|| "-".to_owned(), percent);
         let tolerance = d.tolerance.map_or_else(|| "none".to_owned(), percent);
         let mark = if d.within { "" } else { "  BEYOND" };
         let (a, b) = (number(d.a), number(d.b));
-        let _ = writeln!(text, "{:wide$}  {a:>16}  {b:>16}  {relative:>10}  {tolerance:>9}{mark}", d.name);
+        let _ = writeln!(text, "{name:wide$}  {a:>16}  {b:>16}  {relative:>10}  {tolerance:>9}{mark}");
     }
     match &c.messages {
         Some(m) => {

@@ -1,8 +1,10 @@
 //! Tables as CSV files (RFC 4180, lines end in LF): what builds without Parquet write.
 //!
-//! The first line names the columns. Floats are written in the fewest digits that give the same float back. Nothing reads these files here.
+//! The first line names the columns. What would act on a terminal stands as `\u001b`, line ends within names included: a row is a line.
+//! Floats are written in the fewest digits that give the same float back. Nothing reads these files here.
 
 use crate::table::{Column, Table};
+use base::visible;
 use std::{
     borrow::Cow,
     io::{self, Write},
@@ -37,11 +39,8 @@ pub fn write<W: Write>(table: &Table, sink: W) -> io::Result<()> {
 
 /// A text as one field: in quotes if it needs them.
 fn field(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
-    } else {
-        Cow::Borrowed(text)
-    }
+    let text = visible::name(text);
+    if text.contains([',', '"']) { Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))) } else { text }
 }
 
 #[cfg(test)]
@@ -51,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_type_and_texts_that_need_quotes() {
-        let texts: TextColumn = ["plain", "a,b", "say \"no\""].into_iter().collect();
+        let texts: TextColumn = ["plain", "a,b", "say \"no\"\n\u{1b}"].into_iter().collect();
         let table = Table::new("t")
             .with("n", Column::U64(vec![0, u64::MAX, 7]))
             .with("d", Column::I64(vec![-1, 0, 1]))
@@ -69,7 +68,7 @@ mod tests {
                 "n,d,u,m,x,\"text, with comma\"",
                 "0,-1,1,4,0.1,plain",
                 "18446744073709551615,0,2,,1e300,\"a,b\"",
-                "7,1,3,0,NaN,\"say \"\"no\"\"\"",
+                "7,1,3,0,NaN,\"say \"\"no\"\"\\u000a\\u001b\"",
             ]
         );
     }

@@ -15,7 +15,7 @@ use crate::{
     unread,
     watcher::Watcher,
 };
-use base::units::parse_bytes;
+use base::{units::parse_bytes, visible};
 use model::Progress;
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -74,13 +74,14 @@ fn ran(prepared: &Prepared, watcher: &dyn Watcher) -> Result<Ran, Error> {
 
 /// Why a model does not carry the experiment, in the words of its diagnostics. Their places are those of overrides that the user did not write.
 fn reason(failure: &Error) -> String {
-    match failure {
+    let words = match failure {
         Error::Experiment(all) => {
             let messages: Vec<&str> = all.sorted().iter().map(|d| d.message.as_str()).collect();
             messages.join("; ")
         }
         Error::Message { message, .. } => message.clone(),
-    }
+    };
+    visible::name(&words).into_owned()
 }
 
 /// Says of which model it speaks. What several models would remark is said once.

@@ -7,6 +7,7 @@ use super::{
     variant::Variant,
 };
 use crate::explained::wrap;
+use base::visible;
 use std::fmt::Write;
 
 impl ModelComparison {
@@ -27,7 +28,7 @@ impl ModelComparison {
     pub fn head(&self) -> String {
         let (all, runs) = (self.rows.len(), self.carried().count());
         let carry = if runs == 1 { "carries" } else { "carry" };
-        let mut text = format!("{}: {runs} of {all} models {carry} it", self.name());
+        let mut text = format!("{}: {runs} of {all} models {carry} it", visible::name(&self.name()));
         if let Some((reference, _)) = self.carried().next().filter(|_| runs > 1) {
             let _ = write!(text, "; errors are against {}", reference.name());
         }
@@ -55,7 +56,11 @@ impl ModelComparison {
     pub fn lines(&self) -> Vec<Vec<String>> {
         let shown: Vec<usize> = (0..self.measures.len()).filter(|&n| self.measures[n].0.shown).collect();
         let mut lines = vec![vec!["model".to_owned(), "state".to_owned()]];
-        lines[0].extend(shown.iter().flat_map(|&n| [self.measures[n].0.title.clone(), "error".to_owned()]));
+        lines[0].extend(
+            shown
+                .iter()
+                .flat_map(|&n| [visible::name(&self.measures[n].0.title).into_owned(), "error".to_owned()]),
+        );
         lines[0].extend(["time".to_owned(), "faster".to_owned()]);
         for (run, (row, ran)) in self.carried().enumerate() {
             let mut line = vec![row.name().to_owned(), ran.summary.verdict.state.name().to_owned()];

@@ -336,7 +336,13 @@ pub const ENGINE: About = About {
             name: "pin",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "Bind each thread to a processor of its own, and keep all at work where one alone would be faster.",
+            doc: "Bind each thread to a processor of its own.",
+        },
+        Param {
+            name: "spare",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "Conservative: let one thread do all the work while that is faster than all together, which a note says; false keeps all at work.",
         },
         Param {
             name: "checkpoint",
@@ -570,14 +576,8 @@ fn section(entry: &'static SectionEntry, registry: &Registry) -> SectionChoices 
 
 /// A choice from a list that belongs to a model, a user's own entries included.
 fn from_list(title: &str, c: &ChoiceEntry, registry: &Registry) -> Choice<dyn Listed> {
-    Choice {
-        title: title.to_owned(),
-        key: c.key,
-        noun: c.list.singular,
-        plural: c.list.plural,
-        entries: registry.listed(&c.list),
-        default: Some(c.default),
-    }
+    let (title, key, entries) = (title.to_owned(), c.key, registry.listed(&c.list));
+    Choice { title, key, noun: c.list.singular, plural: c.list.plural, entries, default: Some(c.default) }
 }
 
 /// Keys of a job with those of the models at their places.

@@ -18,7 +18,10 @@ use crate::{
     unread,
     watcher::Watcher,
 };
-use base::diag::{Diagnostic, Diagnostics};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    visible,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
@@ -212,6 +215,7 @@ impl Plan {
         let climbed = sweep.axes.iter().find(|axis| axis.search.is_some());
         let until = climbed.map_or(String::new(), |axis| format!("; `{}` until saturated", axis.name));
         let all = self.points();
-        format!("{all} point{}: {}{until}", if all == 1 { "" } else { "s" }, parts.join(" x "))
+        let line = format!("{all} point{}: {}{until}", if all == 1 { "" } else { "s" }, parts.join(" x "));
+        visible::name(&line).into_owned()
     }
 }

@@ -4,6 +4,7 @@ use crate::experiment::{
     level::Level,
     sweep::{MAX_POINTS, Search, Sweep},
 };
+use base::visible;
 
 /// A point: a value of each axis, and the seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,8 @@ impl Point {
     #[must_use]
     pub fn named(&self, names: &[&str]) -> String {
         let values = names.iter().zip(&self.levels).map(|(name, level)| format!("{name}={}", level.label));
-        values.chain([format!("seed={}", self.seed)]).collect::<Vec<_>>().join(" ")
+        let all = values.chain([format!("seed={}", self.seed)]).collect::<Vec<_>>().join(" ");
+        visible::name(&all).into_owned()
     }
 }
 
