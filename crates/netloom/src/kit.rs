@@ -121,7 +121,7 @@ if [ "$links" != yes ]; then
     exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@"
 fi
 first=$("${{{variable}:-{compiler}}}" -print-file-name=Scrt1.o)
-exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@" "$home/lib/netloom-start.o" "$first" \
+exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" -Wl,--no-as-needed "$@" "$home/lib/netloom-start.o" "$first" \
     -shared -Wl,-e,_start,-Bsymbolic,-z,lazy,-z,defs -L"$home/lib" -Wl,-rpath,"$home/lib"
 "#
     )
