@@ -56,7 +56,8 @@ pub fn make(to: &Path, force: bool) -> Result<(), Error> {
     }
     // Some projects ask for this name.
     write(&home.join("lib/pkgconfig/portals4.pc"), &package(&home, "portals"))?;
-    let start = "const char netloom_loader[] __attribute__((section(\".interp\"))) = \"/lib64/ld-linux-x86-64.so.2\";\n";
+    let start = "const char netloom_loader[] __attribute__((section(\".interp\"))) = \"/lib64/ld-linux-x86-64.so.2\";\n\
+                 int main(int, char **);\nint (*const netloom_main)(int, char **) = main;\n";
     compile(&home, "start", start, &["-c", "-fPIC"], "lib/netloom-start.o")?;
     for (name, variable, compiler) in COMPILERS {
         let path = home.join("bin").join(name);
@@ -120,7 +121,7 @@ if [ "$links" != yes ]; then
     exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@"
 fi
 first=$("${{{variable}:-{compiler}}}" -print-file-name=Scrt1.o)
-exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@" "$home/lib/netloom-start.o" "$first" \
+exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" -Wl,--no-as-needed "$@" "$home/lib/netloom-start.o" "$first" \
     -shared -Wl,-e,_start,-Bsymbolic,-z,lazy,-z,defs -L"$home/lib" -Wl,-rpath,"$home/lib"
 "#
     )

@@ -137,7 +137,7 @@ fn to(rank: u64, length: u64, request: Request, ack: AckReq) -> Op {
         length,
         ack,
         target: ProcessId { nid: rank as u32, pid: 0 },
-        operation: (atomics::op::SUM, atomics::ty::LONG),
+        operation: (atomics::op::SUM, atomics::ty::I64),
         ..Op::default()
     }
 }
@@ -177,7 +177,8 @@ fn whatever_is_lost_every_operation_is_answered() {
 #[test]
 fn puts_each_way_need_no_more_entries_than_there_are() {
     for (entries, count) in [(1, 200), (4, 200), (8192, 20_000)] {
-        let mut all = Ranks::new(2, reliable(entries, 0.0), 1);
+        let params = Params { timeout: 1_000_000 * US, ..reliable(entries, 0.0) };
+        let mut all = Ranks::new(2, params, 1);
         for n in 0..2 * count {
             all.begin(n % 2, to(1 - n as u64 % 2, 8, Request::Put, AckReq::Counting));
         }

@@ -389,6 +389,8 @@ mod tests {
                 next(argv.len() as c_int - 1, argv.as_mut_ptr(), &raw mut index);
             // SAFETY: arguments are C strings.
             let text = (!argument.is_null()).then(|| unsafe { bytes(argument) }.to_vec());
+            // Only of a wrong option is it told which.
+            let wrong = if code == WRONG || code == c_int::from(b':') { wrong } else { 0 };
             all.push((code, index, at, wrong, text));
             if code == -1 {
                 break;
@@ -454,7 +456,7 @@ mod tests {
             argv.extend(
                 (0..count).map(|n| words[draw(3 + n, words.len() as u64) as usize].as_ptr().cast_mut()),
             );
-            argv.push(null);
+            argv.push(std::ptr::null_mut());
             let mut own = Options { opterr: 0, ..Options::default() };
             let ours = seen(argv.clone(), |argc, argv, index| {
                 let asked = Asked { short: short.as_ptr(), long: long.as_ptr(), index, only };

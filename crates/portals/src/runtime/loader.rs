@@ -120,7 +120,7 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names) -> Result<Loaded, 
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }
-    let main = find(library, c"main");
+    let main = main_of(library);
     if main == 0 {
         return Err("it has no `main`".to_owned());
     }
@@ -270,6 +270,15 @@ fn error() -> String {
 fn find(library: *mut c_void, name: &CStr) -> usize {
     // SAFETY: both arguments are valid.
     unsafe { libc::dlsym(library, name.as_ptr()) as usize }
+}
+
+/// Address of `main`; where a program keeps that for itself, a kit's compiler has put it into a cell.
+fn main_of(library: *mut c_void) -> usize {
+    match (find(library, c"main"), find(library, c"netloom_main")) {
+        // SAFETY: the cell is a pointer of the library.
+        (0, cell) if cell != 0 => unsafe { *(cell as *const usize) },
+        (main, _) => main,
+    }
 }
 
 /// The link map of what `dlopen` gave.

@@ -24,6 +24,7 @@ mod real {
     unsafe extern "C" {
         pub fn pthread_spin_trylock(lock: *mut c_int) -> c_int;
         pub fn pthread_spin_unlock(lock: *mut c_int) -> c_int;
+        pub fn pthread_once(control: *mut c_int, function: usize) -> c_int;
     }
 }
 
@@ -241,7 +242,7 @@ super::calls::calls! {
     fn pthread_barrier_destroy(barrier: usize) -> c_int [libc::EINVAL] {
         with(|w, rank| if w.barriers.remove(&(rank, barrier)).is_some() { 0 } else { libc::EINVAL })
     }
-    fn pthread_once(control: *mut c_int, function: usize) -> c_int [libc::EINVAL] { once(control, function) }
+    fn pthread_once(control: *mut c_int, function: usize) -> c_int [unsafe { real::pthread_once(control, function) }] { once(control, function) }
     fn pthread_key_create(to: *mut c_uint, destructor: usize) -> c_int [unsafe { libc::pthread_key_create(to, None) }] {
         let key = with(|w, _| { w.keys += 1; w.keys });
         if put(to, key) { 0 } else { libc::EFAULT }
