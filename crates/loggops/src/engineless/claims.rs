@@ -24,6 +24,7 @@ impl Engineless {
     #[must_use]
     pub fn claims(&self) -> Claims {
         let s = &self.state;
+        // A rank that can go on is in one of the two lists, once: a rank in neither would never be called again, and the run would end without it.
         let mut turns: BTreeMap<GlobalRank, u32> = BTreeMap::new();
         for &rank in s.queue.iter().chain(s.later.iter().map(|(_, rank)| rank)) {
             *turns.entry(rank).or_default() += 1;
@@ -45,6 +46,7 @@ impl Engineless {
                 .faults
                 .push(format!("{} messages and receives are kept, {kept} are there", s.nodes.used()));
         }
+        // Messages that would arrive beyond the end are not kept, so of a run that was cut nobody knows which are missing.
         claims.messages = (!s.cut).then_some(messages);
         claims
     }
@@ -61,11 +63,13 @@ impl Engineless {
         }
         queues.values().for_each(|numbers| in_order("receives", numbers, &mut claim.faults));
         claim.open.sort_unstable();
+        // Who waits for a message is put back by the message itself, so a turn before that would find nothing to do.
         let due = u32::from(r.doing == Doing::Ready);
         if turns != due {
             claim.faults.push(format!("has its turn {turns} times, {due} are right"));
         }
         let number = r.number();
+        // A wait for a later operation is a circle of the program, and no fault of ours: the verdict names it.
         if let Doing::Waiting(n) = r.doing
             && n < number
             && claim.open.binary_search(&n).is_err()
@@ -100,6 +104,7 @@ impl Engineless {
             }
             found.push(message);
         }
+        // Sends of one rank are taken up in the order of their numbers, and a queue keeps that order.
         queues.values().for_each(|numbers| in_order("messages", numbers, faults));
         found.len() - before
     }

@@ -201,6 +201,7 @@ fn planted(fault: fn(&mut State) -> Option<()>) -> Option<Vec<String>> {
             return None;
         }
     }
+    // What changes a time alone is seen when the message is received, so the run goes on where nothing is found at once.
     let found = verdict(&run);
     if found.is_empty() {
         while run.go_on(1_000) {}
