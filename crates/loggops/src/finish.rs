@@ -5,6 +5,7 @@ use super::{
     critical::Past,
     domain::{Act, Context},
     energy,
+    follow::Claims,
     observe::Observer,
     setup::DelaySetup,
     tables,
@@ -13,7 +14,6 @@ use base::{hash::Fingerprint, time::Ps};
 use model::failure::Failure;
 use ranks::{
     critical::{self, Segment},
-    messages::Seen,
     roster::GlobalRank,
     stuck::Stuck,
     tally::{self, Sums},
@@ -35,24 +35,14 @@ pub struct Ended {
     pub dry: bool,
 }
 
-/// Compares what was sent with what was received and what was never received, if that is checked.
+/// Compares what records say with what the state says, if that is checked.
 ///
 /// # Errors
-/// [`Failure::Invariant`] with the first message that is lost, twice, changed or too early.
-pub fn check(cx: &Context, ended: &Ended) -> Result<(), Failure> {
-    let Some(messages) = ended.observer.messages_seen.clone() else { return Ok(()) };
-    let stuck = &ended.stuck;
-    // Of a run that was cut it is not known what is under way, and of many messages that nobody received only the first are listed.
-    let whole = ended.dry && stuck.first_unreceived.len() as u64 == stuck.unreceived;
-    let left: Vec<Seen> = stuck
-        .first_unreceived
-        .iter()
-        .map(|m| {
-            let (from, to) = (cx.host(m.job, m.from), cx.host(m.job, m.to));
-            Seen { from: from.number(), to: to.number(), bytes: m.bytes, ..Seen::default() }
-        })
-        .collect();
-    let fault = messages.verdict(whole.then_some(&left[..])).into_iter().next();
+/// [`Failure::Invariant`] with the first of what is wrong: a message that is lost, twice, changed or too early, an operation that was done twice or
+/// left out, a processor that did two things at once, a rank or a message that is not where it should be.
+pub fn check(observer: &Observer, claims: impl FnOnce() -> Claims) -> Result<(), Failure> {
+    let Some(follower) = &observer.follower else { return Ok(()) };
+    let fault = follower.verdict(&claims()).into_iter().next();
     fault.map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))
 }
 

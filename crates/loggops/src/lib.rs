@@ -6,6 +6,7 @@
 pub mod build;
 mod calendar;
 pub mod carrier;
+mod claims;
 pub mod class_paths;
 pub mod config;
 pub mod critical;
@@ -18,10 +19,13 @@ pub mod energy;
 pub mod engineless;
 mod entry;
 pub mod finish;
+pub mod follow;
 mod hosts;
 pub mod interfaces;
 pub mod nodes;
 pub mod observe;
+#[cfg(test)]
+mod planted;
 pub mod resilient;
 pub mod routes;
 pub mod run;

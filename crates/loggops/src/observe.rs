@@ -4,13 +4,13 @@ use super::{
     critical::Busy,
     domain::{Act, Arrival, Context, Cut, Ended, Received, Record, Sending},
     energy::Windows,
+    follow::Follower,
     slices::Sliced,
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
     critical::Part,
-    messages::{Messages, Seen},
     roster::GlobalRank,
     sizes::{SentMessage, Sizes},
     tally::Collective,
@@ -101,8 +101,8 @@ pub struct Observer {
     pub messages: BTreeMap<(u32, u64), MessageTimes>,
     /// Messages that are longer than their receives.
     pub truncated: Truncated,
-    /// Which messages were sent and received, if that is checked.
-    pub messages_seen: Option<Messages>,
+    /// What records say of each rank, if that is checked.
+    pub follower: Option<Follower>,
     /// Operations that are over, for tables and the critical path; empty unless [`Observer::keeps_operations`].
     pub done: Vec<Ended>,
     /// What kept processors busy, for the critical path; with the operations.
@@ -111,7 +111,7 @@ pub struct Observer {
     pub taken: Vec<(GlobalRank, u32, u32)>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, messages_seen, done, busy, taken => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, follower, done, busy, taken => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of `ranks`. `check`: every message is followed from its send to its receive.
@@ -128,7 +128,7 @@ impl Observer {
             pairs: BTreeMap::new(),
             messages: BTreeMap::new(),
             truncated: Truncated::default(),
-            messages_seen: check.then(Messages::default),
+            follower: check.then(|| Follower::new(ranks.start, ranks.end.index() - ranks.start.index())),
             done: Vec::new(),
             busy: Vec::new(),
             taken: Vec::new(),
@@ -171,7 +171,7 @@ impl Observer {
             self.messages.entry(key).or_default().merge(&times);
         }
         self.truncated.merge(other.truncated);
-        if let (Some(mine), Some(theirs)) = (&mut self.messages_seen, other.messages_seen) {
+        if let (Some(mine), Some(theirs)) = (&mut self.follower, other.follower) {
             mine.merge(theirs);
         }
         self.done.extend(other.done);
@@ -184,34 +184,16 @@ impl Observer {
         &mut self.ranks[(host.number() - self.first.number()) as usize]
     }
 
-    /// That a message was sent, for the check.
+    /// The same once more, for the check.
     #[cold]
-    fn check_sent(&mut self, s: &Sending) {
-        let least = self.cx.least(s.host, s.to, s.bytes);
-        let message = self.seen(s.host, s.to, s.bytes, s.arrival);
-        let Some(messages) = &mut self.messages_seen else { return };
-        messages.sent(message);
-        messages.not_before(&message, s.arrival, s.start.saturating_add(least));
-    }
-
-    /// That a message was received, for the check.
-    #[cold]
-    fn check_received(&mut self, r: &Received) {
-        let message = self.seen(r.from, r.host, r.bytes, r.arrival);
-        // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
-        let earliest = if self.cx.cpus == 1 { r.arrival.max(r.posted) } else { 0 };
-        let Some(messages) = &mut self.messages_seen else { return };
-        messages.arrived(message, r.end, earliest);
-    }
-
-    /// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.
-    fn seen(&self, from: GlobalRank, to: GlobalRank, bytes: u64, arrival: Ps) -> Seen {
-        Seen {
-            from: from.number(),
-            to: to.number(),
-            number: 0,
-            bytes,
-            time: if self.cx.landing { 0 } else { arrival },
+    fn follow(&mut self, record: &Record) {
+        let Some(follower) = &mut self.follower else { return };
+        match record {
+            Record::Ended(e) => follower.ended(&self.cx, e),
+            Record::Sending(s) => follower.sending(&self.cx, s),
+            Record::Arrival(a) => follower.arrival(&self.cx, a),
+            Record::Received(r) => follower.received(&self.cx, r),
+            Record::Truncated(_) => {}
         }
     }
 
@@ -347,14 +329,12 @@ impl Observer {
 impl Observe<Record> for Observer {
     #[inline]
     fn commit(&mut self, record: &Record) {
+        if self.follower.is_some() {
+            self.follow(record);
+        }
         match record {
             Record::Ended(e) => self.ended(e),
-            Record::Sending(s) => {
-                self.sending(s);
-                if self.messages_seen.is_some() {
-                    self.check_sent(s);
-                }
-            }
+            Record::Sending(s) => self.sending(s),
             Record::Arrival(a) => self.arrival(a),
             Record::Received(r) => {
                 if self.measure.messages {
@@ -362,9 +342,6 @@ impl Observe<Record> for Observer {
                 }
                 if self.measure.operations {
                     self.taken.push((r.from, r.send, r.number));
-                }
-                if self.messages_seen.is_some() {
-                    self.check_received(r);
                 }
             }
             Record::Truncated(cut) => self.truncates(cut),

@@ -1,6 +1,7 @@
 //! Runs a setup of the delay model from start to results.
 
 use super::{
+    claims,
     config::{Cost, DelayConfig, LONGEST, Ties},
     distance::{Delays, Linear},
     domain::{Context, DelayDomain, Place},
@@ -132,8 +133,8 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let refs: Vec<&DelayDomain> = machines.iter().collect();
     let stuck = stuck::of(&refs);
     let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    finish::check(&observer, || claims::of(&refs, dry))?;
     let ended = Ended { stuck, makespans, observer, dry };
-    finish::check(&cx, &ended)?;
     let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
@@ -175,8 +176,8 @@ fn directly(
     let operations = engineless.operations();
     let performance = clock.alone(operations);
     let (stuck, makespans, dry) = (engineless.stuck(), engineless.makespans(), !engineless.was_cut());
+    finish::check(&engineless.observer, || engineless.claims())?;
     let ended = Ended { stuck, makespans, observer: engineless.observer, dry };
-    finish::check(cx, &ended)?;
     let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })

@@ -30,7 +30,8 @@ impl Label {
     }
 
     /// True if a receive with this label takes a message labelled `message`.
-    fn takes(&self, message: &Self) -> bool {
+    #[must_use]
+    pub fn takes(&self, message: &Self) -> bool {
         self.context == message.context
             && (self.source == ANY_RANK || self.source == message.source)
             && (self.tag == ANY_TAG || self.tag == message.tag)
@@ -428,6 +429,13 @@ impl Matching {
     /// Messages that wait at a rank, oldest first: label and value.
     pub fn messages(&self, rank: u32) -> impl Iterator<Item = (Label, u32)> {
         let items = listed(&self.shelves.get(rank).arrived, &self.items);
+        items.map(|i| (self.items.get(i).label, self.items.get(i).value))
+    }
+
+    /// Receives of a rank that no message has reached, in no particular order: label and value.
+    pub fn receives(&self, rank: u32) -> impl Iterator<Item = (Label, u32)> {
+        let shelf = self.shelves.get(rank);
+        let items = listed(&shelf.posted, &self.items).chain(listed(&shelf.wild, &self.items));
         items.map(|i| (self.items.get(i).label, self.items.get(i).value))
     }
 

@@ -39,16 +39,16 @@ impl Waits {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Node {
-    waits: Waits,
-    next: u32,
+pub(super) struct Node {
+    pub(super) waits: Waits,
+    pub(super) next: u32,
 }
 
 /// Memory of all queues.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Nodes {
-    rows: Vec<Node>,
-    free: Vec<u32>,
+    pub(super) rows: Vec<Node>,
+    pub(super) free: Vec<u32>,
 }
 
 impl Nodes {
@@ -91,17 +91,17 @@ impl Label {
 
 /// What waits in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Holds {
+pub(super) enum Holds {
     Messages,
     Receives,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Channel {
-    label: Label,
-    head: u32,
-    tail: u32,
-    holds: Holds,
+pub(super) struct Channel {
+    pub(super) label: Label,
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) holds: Holds,
 }
 
 /// No rank has this number, so no label is equal to it.
@@ -119,7 +119,7 @@ const LEAST: usize = 8;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Channels {
     /// A power of two of places, or none.
-    places: Vec<Channel>,
+    pub(super) places: Vec<Channel>,
     taken: usize,
 }
 

@@ -17,6 +17,9 @@
 //! **Cost.** O(1) for an operation; a lookup in a small table for each of a message's ends.
 
 mod channels;
+mod claims;
+#[cfg(test)]
+mod planted;
 mod rank;
 
 use super::{

@@ -57,7 +57,7 @@ pub struct Rank {
     /// Receives and messages.
     pub channels: Channels,
     /// Last arrival of a message sent to each rank, where messages could overtake each other.
-    latest: Vec<(RankId, Ps)>,
+    pub(super) latest: Vec<(RankId, Ps)>,
     /// The operations at hand.
     #[serde(skip)]
     pub batch: Batch,

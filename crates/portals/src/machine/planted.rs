@@ -50,7 +50,7 @@ impl MessageNetwork for Straight {
     }
 }
 
-/// Zeros everywhere.
+/// A memory of zeros, whose writes are forgotten.
 struct Zeros;
 
 impl Memory for Zeros {

@@ -1,0 +1,247 @@
+//! The second look of `--check`: what records say of each rank, and whether the state agrees with that.
+//!
+//! A [`Follower`] reads records alone: which operations are over, when processors were busy, which messages are under way. [`Claims`] are read off the state
+//! alone: how far each rank says it is, and which messages are where. Neither knows the other's numbers, so a fault in one of them shows where they are compared.
+
+use super::{
+    config::Cost,
+    domain::{Act, Arrival, Context, Ended, Received, Sending},
+};
+use base::time::Ps;
+use ranks::{
+    messages::{Messages, Seen},
+    roster::GlobalRank,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most faults that are kept.
+const MOST: usize = 16;
+
+/// What records say of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Course {
+    /// All operations below are over.
+    floor: u32,
+    /// Those above that are over.
+    beyond: BTreeSet<u32>,
+    /// Its one processor is busy until then.
+    busy: Ps,
+    /// Its one interface can send from then on, and receive.
+    sends: Ps,
+    receives: Ps,
+}
+
+impl Course {
+    fn is_over(&self, number: u32) -> bool {
+        number < self.floor || self.beyond.contains(&number)
+    }
+
+    /// False if it was over before.
+    fn ends(&mut self, number: u32) -> bool {
+        if self.is_over(number) {
+            return false;
+        }
+        if number > self.floor {
+            return self.beyond.insert(number);
+        }
+        self.floor += 1;
+        while !self.beyond.is_empty() && self.beyond.remove(&self.floor) {
+            self.floor += 1;
+        }
+        true
+    }
+
+    fn count(&self) -> u64 {
+        u64::from(self.floor) + self.beyond.len() as u64
+    }
+}
+
+/// What the state of a rank says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// Operations that it has taken up, or read where those may be taken up in any order.
+    pub reached: u32,
+    /// Numbers of those that are not over, ascending.
+    pub open: Vec<u32>,
+    /// When its processor is free; none where that says nothing.
+    pub free: Option<Ps>,
+    /// What contradicts itself.
+    pub faults: Vec<String>,
+}
+
+/// What the state of all ranks says, and which messages it holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// By rank, of all jobs.
+    pub ranks: Vec<Claim>,
+    /// Messages on their way or waiting, by what they are but for the time; none if some were dropped because they lay beyond the end.
+    pub messages: Option<Vec<Seen>>,
+    /// Operations that are counted as over, where they are.
+    pub done: Option<u64>,
+    /// What contradicts itself.
+    pub faults: Vec<String>,
+}
+
+/// What records say of the ranks of one partition, or of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Follower {
+    /// Number of the first rank followed.
+    first: u32,
+    courses: Vec<Course>,
+    messages: Messages,
+    /// Last arrival by pair of ranks, where messages are held behind earlier ones.
+    latest: BTreeMap<(u32, u32), Ps>,
+    faults: Vec<String>,
+}
+
+impl Follower {
+    /// Of so many ranks from `first` on, before anything has happened.
+    #[must_use]
+    pub fn new(first: GlobalRank, ranks: usize) -> Self {
+        Self { first: first.number(), courses: vec![Course::default(); ranks], ..Self::default() }
+    }
+
+    fn fault(&mut self, what: impl FnOnce() -> String) {
+        if self.faults.len() < MOST {
+            self.faults.push(what());
+        }
+    }
+
+    fn course(&mut self, rank: GlobalRank) -> &mut Course {
+        &mut self.courses[(rank.number() - self.first) as usize]
+    }
+
+    /// A processor works from `start` to `end`; of several, and of shared ones, nothing is known here.
+    fn works(&mut self, cx: &Context, rank: GlobalRank, start: Ps, end: Ps) {
+        if cx.cpus > 1 || cx.nodes.is_some() {
+            return;
+        }
+        let course = self.course(rank);
+        let busy = course.busy;
+        course.busy = busy.max(end);
+        if start < busy {
+            self.fault(|| format!("rank {rank} does something at {start} ps and is busy until {busy} ps"));
+        }
+    }
+
+    /// An interface cannot begin before the gap behind the message before is over.
+    fn passes(&mut self, rank: GlobalRank, (start, before): (Ps, Ps)) {
+        if start < before {
+            self.fault(|| format!("an interface of rank {rank} begins at {start} ps, before {before} ps"));
+        }
+    }
+
+    /// A send was taken up.
+    pub fn sending(&mut self, cx: &Context, s: &Sending) {
+        let message = seen(cx, (s.host, s.to), s.number, s.bytes, s.arrival);
+        self.messages.sent(message);
+        if cx.config.cost == Cost::LogGops {
+            self.works(cx, s.host, s.start, s.end);
+            if has_one_interface(cx) {
+                let next = s.start.saturating_add(cx.config.sending(s.bytes).1);
+                let before = std::mem::replace(&mut self.course(s.host).sends, next);
+                self.passes(s.host, (s.start, before));
+            }
+        }
+        let alone = s.start.saturating_add(cx.least(s.host, s.to, s.bytes));
+        if cx.nodes.is_some() || cx.config.resilient.is_some() {
+            return self.messages.not_before(&message, s.arrival, alone);
+        }
+        let arrival = match cx.overtaking {
+            true => {
+                let latest = self.latest.entry((s.host.number(), s.to.number())).or_default();
+                *latest = alone.max(*latest);
+                *latest
+            }
+            false => alone,
+        };
+        if s.arrival != arrival {
+            let (from, to, at) = (s.host, s.to, s.arrival);
+            self.fault(|| format!("a message from {from} to {to} is to arrive at {at} ps, not {arrival} ps"));
+        }
+    }
+
+    /// A message was taken in.
+    pub fn arrival(&mut self, cx: &Context, a: &Arrival) {
+        if cx.config.cost == Cost::LogGops {
+            self.works(cx, a.host, a.start, a.end);
+            if has_one_interface(cx) && !cx.landing {
+                let next = a.start.saturating_add(cx.config.receiving(a.bytes).1);
+                let before = std::mem::replace(&mut self.course(a.host).receives, next);
+                self.passes(a.host, (a.start, before));
+            }
+        }
+    }
+
+    /// A message was received.
+    pub fn received(&mut self, cx: &Context, r: &Received) {
+        let message = seen(cx, (r.from, r.host), r.send, r.bytes, r.arrival);
+        // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
+        let earliest = if cx.cpus == 1 { r.arrival.max(r.posted) } else { 0 };
+        self.messages.arrived(message, r.end, earliest);
+    }
+
+    /// An operation is over.
+    pub fn ended(&mut self, cx: &Context, e: &Ended) {
+        if e.act == Act::Calc {
+            self.works(cx, e.host, e.start, e.end);
+        }
+        if !self.course(e.host).ends(e.number) {
+            self.fault(|| format!("operation {} of rank {} was done twice", e.number, e.host));
+        }
+    }
+
+    /// Adds what the next ranks did.
+    pub fn merge(&mut self, other: Self) {
+        self.courses.extend(other.courses);
+        self.messages.merge(other.messages);
+        self.latest.extend(other.latest);
+        self.faults.extend(other.faults);
+    }
+
+    /// Operations that are over.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.courses.iter().map(Course::count).sum()
+    }
+
+    /// What is wrong, in the records and where the state says something else.
+    #[must_use]
+    pub fn verdict(&self, claims: &Claims) -> Vec<String> {
+        let mut faults = self.faults.clone();
+        faults.extend(claims.faults.iter().cloned());
+        if let Some(done) = claims.done.filter(|&done| done != self.operations()) {
+            faults.push(format!("{done} operations are counted, {} were done", self.operations()));
+        }
+        for ((rank, course), claim) in (self.first..).zip(&self.courses).zip(&claims.ranks) {
+            faults.extend(claim.faults.iter().map(|fault| format!("rank {rank} {fault}")));
+            let (reached, open) = (claim.reached, claim.open.len() as u64);
+            if course.count() + open != u64::from(reached) {
+                let over = course.count();
+                faults.push(format!("rank {rank} has come to {reached}, {over} are over and {open} are not"));
+            }
+            if let Some(number) = claim.open.iter().find(|&&n| course.is_over(n) || n >= reached) {
+                faults
+                    .push(format!("operation {number} of rank {rank} waits and is over, or was not reached"));
+            }
+            if let Some(free) = claim.free.filter(|&free| free < course.busy) {
+                let busy = course.busy;
+                faults.push(format!("the processor of rank {rank} is free at {free} ps, not {busy} ps"));
+            }
+        }
+        faults.extend(self.messages.clone().verdict(claims.messages.as_deref()));
+        faults.truncate(MOST);
+        faults
+    }
+}
+
+fn has_one_interface(cx: &Context) -> bool {
+    cx.cpus == 1 && cx.nics == 1 && cx.nodes.is_none()
+}
+
+/// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.
+fn seen(cx: &Context, (from, to): (GlobalRank, GlobalRank), number: u32, bytes: u64, arrival: Ps) -> Seen {
+    let time = if cx.landing { 0 } else { arrival };
+    Seen { from: from.number(), to: to.number(), number, bytes, time }
+}
