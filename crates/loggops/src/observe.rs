@@ -193,7 +193,8 @@ impl Observer {
             Record::Sending(s) => follower.sending(&self.cx, s),
             Record::Arrival(a) => follower.arrival(&self.cx, a),
             Record::Received(r) => follower.received(&self.cx, r),
-            Record::Truncated(_) => {}
+            // Slices are of shared processors, of which a follower knows nothing.
+            Record::Truncated(_) | Record::Sliced(_) => {}
         }
     }
 
