@@ -159,6 +159,11 @@ impl Exit {
         };
         first.map(|(_, flight)| flight)
     }
+
+    /// All flights that wait.
+    fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.fresh.iter().chain(&self.free).map(|&(_, flight)| flight)
+    }
 }
 
 /// A timer of a reliable flight.

@@ -4,7 +4,7 @@
 //! flight (queues, engines, the network, turns, what is due) and compares with what flights, engines and pairs say of themselves.
 
 use super::{
-    Due, Flight, Machine, NONE,
+    Due, Exit, Flight, Machine, NONE,
     agenda::Item,
     books::{Books, digest},
 };
@@ -76,8 +76,8 @@ impl Machine {
         let mut found = dues.copies.clone();
         let mut add = |flight: u32, copies: u32| *found.entry(flight).or_default() += copies;
         for nic in self.nics.cells() {
-            let queues = nic.tx.iter().chain(&nic.rx).flat_map(|(queue, _)| queue);
-            queues.for_each(|&flight| add(flight, 1));
+            nic.tx.iter().flat_map(Exit::waiting).for_each(|flight| add(flight, 1));
+            nic.rx.iter().flat_map(|(queue, _)| queue).for_each(|&flight| add(flight, 1));
         }
         self.held.values().for_each(|&flight| add(flight, 1));
         books.on_network.iter().for_each(|(&flight, &copies)| add(flight, copies));
@@ -131,7 +131,7 @@ impl Machine {
     fn interfaces(&self, books: &Books, dues: &Dues, faults: &mut Vec<String>) {
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         let mut held: BTreeMap<(u32, bool), u32> = BTreeMap::new();
-        let mut open: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut open: BTreeMap<(u32, bool), u32> = BTreeMap::new();
         for (place, f) in (0u32..).zip(&self.flights).filter(|(place, _)| !free.contains(place)) {
             let node = f.ends.0.number();
             if f.holds_engine {
@@ -140,7 +140,7 @@ impl Machine {
                     of(&dues.in_hand) + of(&books.on_network);
             }
             if f.open && !f.low_level {
-                *open.entry(node).or_default() += 1;
+                *open.entry((node, self.answers(place))).or_default() += 1;
                 self.news(place, f, faults);
             }
         }
@@ -148,16 +148,16 @@ impl Machine {
             let n = node.number();
             for answers in [false, true] {
                 let count = |of: &BTreeMap<(u32, bool), u32>| of.get(&(n, answers)).copied().unwrap_or(0);
-                let (sends, receives) = (nic.tx[usize::from(answers)].1, nic.rx[usize::from(answers)].1);
-                if sends != count(&held) + count(&dues.engines) {
-                    faults.push(format!("node {n} counts {sends} engines that send"));
+                let (exit, receives) = (&nic.tx[usize::from(answers)], nic.rx[usize::from(answers)].1);
+                if exit.busy != count(&held) + count(&dues.engines) {
+                    faults.push(format!("node {n} counts {} engines that send", exit.busy));
+                }
+                if exit.open != count(&open) {
+                    faults.push(format!("node {n} counts {} open messages", exit.open));
                 }
                 if receives != count(&dues.receiving) {
                     faults.push(format!("node {n} counts {receives} engines that receive"));
                 }
-            }
-            if nic.open != open.get(&n).copied().unwrap_or(0) {
-                faults.push(format!("node {n} counts {} open messages", nic.open));
             }
             if nic.controls.len() != dues.controls.get(&n).copied().unwrap_or(0) {
                 faults
@@ -171,7 +171,7 @@ impl Machine {
 
     /// A message that waits for an acknowledgement will be sent, or has a timer.
     fn news(&self, place: u32, f: &Flight, faults: &mut Vec<String>) {
-        let waits = self.nics[f.ends.0].tx.iter().any(|(queue, _)| queue.contains(&place));
+        let waits = self.nics[f.ends.0].tx.iter().flat_map(Exit::waiting).any(|flight| flight == place);
         let due = self.due.items().any(|item| item.0.due == Due::Launch(place));
         let timers = &self.nics[f.ends.0].timers;
         let timed = timers.iter().any(|t| (t.flight, t.serial, t.attempt) == (place, f.serial, f.attempts));

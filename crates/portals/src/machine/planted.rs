@@ -215,13 +215,13 @@ const MESSAGES: &[Fault] = &[
 
 const INTERFACES: &[Fault] = &[
     ("a message that waits to be sent is lost", |m| {
-        let node = node(m, |nic| !nic.tx[0].0.is_empty())?;
-        m.nics[node].tx[0].0.pop_back().map(drop)
+        let node = node(m, |nic| !nic.tx[0].fresh.is_empty())?;
+        m.nics[node].tx[0].fresh.pop_back().map(drop)
     }),
     ("a message waits to be sent twice", |m| {
-        let node = node(m, |nic| !nic.tx[0].0.is_empty())?;
-        let &flight = m.nics[node].tx[0].0.front()?;
-        m.nics[node].tx[0].0.push_back(flight);
+        let node = node(m, |nic| !nic.tx[0].fresh.is_empty())?;
+        let &flight = m.nics[node].tx[0].fresh.front()?;
+        m.nics[node].tx[0].fresh.push_back(flight);
         Some(())
     }),
     ("a message that waits to be received is lost", |m| {
@@ -229,8 +229,8 @@ const INTERFACES: &[Fault] = &[
         m.nics[node].rx[0].0.pop_front().map(drop)
     }),
     ("an engine that sends is forgotten", |m| {
-        let node = node(m, |nic| nic.tx[0].1 > 0)?;
-        m.nics[node].tx[0].1 -= 1;
+        let node = node(m, |nic| nic.tx[0].busy > 0)?;
+        m.nics[node].tx[0].busy -= 1;
         Some(())
     }),
     ("an engine receives nothing", |m| {
@@ -238,8 +238,8 @@ const INTERFACES: &[Fault] = &[
         Some(())
     }),
     ("an open message is not counted", |m| {
-        let node = node(m, |nic| nic.open > 0)?;
-        m.nics[node].open -= 1;
+        let node = node(m, |nic| nic.tx[0].open > 0)?;
+        m.nics[node].tx[0].open -= 1;
         Some(())
     }),
     ("an event that crosses the bus is lost", |m| {
