@@ -263,10 +263,10 @@ fn every_result_can_be_json() {
     }
     let mut found = Vec::new();
     without(&<netloom_cli::args::Arguments as clap::CommandFactory>::command(), "", &mut found);
-    // Documents, a file in a form of its own, and a compiler.
+    // Documents, a file in a form of its own, a compiler, and a folder to build with.
     let mut documents = vec!["fabric export", "schema", "reference", "man", "completions"];
     if found.iter().any(|name| name == "portals cc") {
-        documents.push("portals cc");
+        documents.extend(["portals cc", "portals sdk"]);
     }
     assert_eq!(found, documents);
     let swarm = json(&["swarm", "--count", "1", "--print", "--format", "json"]);

@@ -208,10 +208,13 @@ fn hostile_names_are_harmless_in_every_output() {
             if path.is_dir() {
                 folders.push(path);
             } else if !given.contains(&name.as_str()) && !BINARY.iter().any(|e| name.ends_with(e)) {
-                // Definitions of OTF2 are bytes: only what stands in their strings is of interest, and the job's name and the marks are there.
+                // Definitions and markers of OTF2 are bytes: only what stands in their strings is of interest, and the job's name and the marks are there.
                 let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
                 let strings = text.replace(|c: char| c.is_control() && c != '\u{1b}', "");
-                shown.push((path.display().to_string(), if name.ends_with(".def") { strings } else { text }));
+                shown.push((
+                    path.display().to_string(),
+                    if [".def", ".marker"].iter().any(|e| name.ends_with(e)) { strings } else { text },
+                ));
             }
         }
     }

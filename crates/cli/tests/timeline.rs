@@ -314,7 +314,9 @@ fn compare(directory: &Path, jobs: &str, sets: &[&str]) -> (usize, Json) {
             mains.insert((pid, rank));
         }
         let number = bar.args["operation"].as_u64().expect("a number");
-        let twice = bars.insert((line.processes[pid].clone(), rank, number), bar);
+        // Tables show what acts on a terminal as a code.
+        let job = line.processes[pid].replace('\u{1b}', "\\u001b");
+        let twice = bars.insert((job, rank, number), bar);
         assert!(twice.is_none(), "an operation has one bar");
     }
     assert_eq!(bars.len(), operations.rows(), "{sets:?}: a bar for each operation");

@@ -56,7 +56,8 @@ impl Asked {
                     part > grain
                 }
                 (Some((_, now)), Some((_, then))) => {
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                     now.abs_diff(then) > grain
                 }
                 (Some(_), None) | (None, Some(_)) => return true,

@@ -158,6 +158,15 @@ pub fn output_of(
     Ok((text, took))
 }
 
+/// Nothing was found wrong by a checked run or replay.
+///
+/// # Errors
+/// The first fault, if there is one.
+pub fn sound(faults: &[String]) -> Result<(), Error> {
+    let violated = |fault: &String| Err(Error::new(ErrorKind::Violated, fault.clone()));
+    faults.first().map_or(Ok(()), violated)
+}
+
 /// Runs a program on so many ranks of a machine; what they print goes to the sink, what they ask of their interfaces to the recorder.
 ///
 /// # Errors

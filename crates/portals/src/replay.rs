@@ -11,7 +11,7 @@ use crate::{
     },
     machine::{Counts, Happening, Machine},
     nic::{Params, size},
-    record::{Asked, Record, Step, reached},
+    record::{Asked, Record, Step, Trailer, reached},
 };
 use base::{
     index::{Column, RankId},
@@ -35,6 +35,14 @@ pub struct Replayed {
     pub limited: bool,
     /// What a checked replay found wrong.
     pub faults: Vec<String>,
+}
+
+impl Replayed {
+    /// How many ranks ended at the picosecond at which the record says that they ended.
+    #[must_use]
+    pub fn as_recorded(&self, record: &Trailer) -> usize {
+        record.ranks.iter().zip(&self.ended).filter(|(then, now)| then.time == **now).count()
+    }
 }
 
 /// Memory that is not there: reads give zeros, but for the pieces of the call in hand and for what was not there in the run either.

@@ -11,7 +11,7 @@ use netloom::{
     Error, ErrorKind, Input, Registry, RunOptions, kit,
     part_file::PartFile,
     prepare::machine_of,
-    programs::{Dialect, Loaded, compile, execute},
+    programs::{Dialect, Loaded, compile, execute, sound},
 };
 use portals::{
     record::{Record, Recorder, Trailer},
@@ -64,10 +64,8 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
-    let private: Result<Vec<Library>, Error> = args.private.iter().map(|path| library(path)).collect();
-    let private = private?;
+    let private = args.private.iter().map(|path| library(path)).collect::<Result<Vec<Library>, Error>>()?;
     let recorder = part_file.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
-    let sinks = (sink(args), recorder);
     let loaded = Loaded {
         arguments: &args.program,
         bytes: &bytes,
@@ -75,7 +73,7 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
         stack: args.stack,
         host_limit: args.host_limit,
     };
-    let report = execute(machine, args.ranks, &loaded, sinks)?;
+    let report = execute(machine, args.ranks, &loaded, (sink(args), recorder))?;
     sound(&report.faults)?;
     let outcome = print_outcome(&report, args, console);
     let kept = part_file.map_or(Ok(()), |part_file| {
@@ -92,12 +90,6 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
             Err(graver)
         }
     }
-}
-
-/// Nothing was found wrong by a checked run.
-fn sound(faults: &[String]) -> Result<(), Error> {
-    let violated = |fault: &String| Err(Error::new(ErrorKind::Violated, fault.clone()));
-    faults.first().map_or(Ok(()), violated)
 }
 
 fn no_record(args: &PortalsRunArgs, why: &str) -> String {
@@ -140,11 +132,6 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     failure.map_or(outcome.map(|()| Exit::Done), Err)
 }
 
-/// How many ranks end at the picosecond at which they ended.
-fn same(then: &Trailer, now: &Replayed) -> usize {
-    then.ranks.iter().zip(&now.ended).filter(|(a, b)| a.time == **b).count()
-}
-
 fn text(then: &Trailer, now: &Replayed, ranks: bool) -> String {
     let mut text = format!("{}: {} ranks\n", then.program, then.ranks.len());
     let line = |what: &str, time: Ps, messages: (u64, u64)| {
@@ -153,7 +140,7 @@ fn text(then: &Trailer, now: &Replayed, ranks: bool) -> String {
     text += &line("recorded", then.time, then.messages);
     text += &line("replayed", now.time, (now.counts.messages, now.counts.bytes));
     let ends = |t: Option<Ps>| t.map_or("never".to_owned(), |t| format!("{t} ps"));
-    text += &format!("{} of {} ranks end at the same picosecond\n", same(then, now), now.ended.len());
+    text += &format!("{} of {} ranks end at the same picosecond\n", now.as_recorded(then), now.ended.len());
     for (rank, (then, now)) in then.ranks.iter().zip(&now.ended).enumerate().filter(|_| ranks) {
         text += &format!("rank {rank} ended at {}, replayed {}\n", ends(then.time), ends(*now));
     }
@@ -166,7 +153,7 @@ fn object((then, now): (&Trailer, &Replayed), ranks: bool, state: &str) -> Json 
         "program": then.program, "state": state,
         "recorded": whole(then.time, then.messages),
         "replayed": whole(now.time, (now.counts.messages, now.counts.bytes)),
-        "ranks": now.ended.len(), "ranks_as_recorded": same(then, now), "waiting": now.waiting,
+        "ranks": now.ended.len(), "ranks_as_recorded": now.as_recorded(then), "waiting": now.waiting,
     });
     if ranks {
         let pairs = then.ranks.iter().zip(&now.ended);

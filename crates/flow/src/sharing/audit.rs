@@ -104,7 +104,7 @@ impl Audit {
         let clock = self.clock(bundle);
         let known = std::mem::replace(&mut clock.since, at);
         clock.moved += clock.share * at.since(known);
-        if clock.share != share {
+        if clock.share.to_bits() != share.to_bits() {
             let was = clock.share;
             self.fault(|| format!("bundle {bundle} has a share of {share} B/s, its last solution was {was}"));
         }

@@ -24,7 +24,7 @@ const CATEGORIES: [&str; 13] = [
 const ALL: usize = 6;
 
 /// Sets a category's locale, or tells it: the name, or null if there is none of that name.
-pub fn set(own: &mut Own, category: c_int, name: *const c_char) -> *const c_char {
+pub(super) fn set(own: &mut Own, category: c_int, name: *const c_char) -> *const c_char {
     let Some(category) = usize::try_from(category).ok().filter(|&c| c < CATEGORIES.len()) else {
         return std::ptr::null();
     };

@@ -95,7 +95,7 @@ pub fn lock(mutex: Mutex) -> c_int {
 }
 
 /// Gives a mutex back.
-pub fn unlock(mutex: Mutex) -> c_int {
+pub(super) fn unlock(mutex: Mutex) -> c_int {
     if !is_recursive(mutex) {
         // SAFETY: the program gives its mutex.
         return freed(unsafe { libc::pthread_mutex_unlock(mutex) });

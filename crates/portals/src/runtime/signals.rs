@@ -162,7 +162,7 @@ pub fn fault(signal: c_int, address: u64) -> ! {
 
 /// A signal for another rank.
 fn send(to: c_int, signal: c_int) -> c_int {
-    if signal < 0 || signal > MOST {
+    if !(0..=MOST).contains(&signal) {
         return failed(libc::EINVAL);
     }
     let (own, count) = with(|w, rank| (rank, w.ranks.len() as u32));

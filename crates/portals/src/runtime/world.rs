@@ -258,7 +258,7 @@ impl World {
         if most == 0 {
             return 0;
         }
-        if self.shaken.len() == 0 {
+        if self.shaken.is_empty() {
             self.shaken = Column::filled(self.ranks.len(), 0);
         }
         self.shaken[rank] += 1;

@@ -268,7 +268,7 @@ impl Access {
     }
 
     fn free(&mut self, emit: &mut Emit<'_>) {
-        debug_assert!(TAGS < TOKEN, "tags of transfers are below those with a meaning");
+        const { assert!(TAGS < TOKEN, "tags of transfers are below those with a meaning") };
         self.serving.drain(..).for_each(|number| emit.chain.wait_for(number));
         self.answered(None, emit);
         self.put_away(emit);
