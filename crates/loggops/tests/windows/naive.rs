@@ -230,7 +230,7 @@ impl<'a> Naive<'a> {
                 if !first || !self.here.remove(&(target, target, Key::Token(window))) {
                     return false;
                 }
-                self.queues.get_mut(&(window, target)).unwrap().pop_front();
+                self.queues.get_mut(&(window, target)).expect("a queue").pop_front();
             }
             1 if wanted.lock == Lock::Give && turns => {
                 if !free {
@@ -248,7 +248,7 @@ impl<'a> Naive<'a> {
                 }
             }
         }
-        let agent = self.agents.get_mut(&at).unwrap();
+        let agent = self.agents.get_mut(&at).expect("an agent");
         agent.stage += 1;
         if agent.stage == 3 {
             agent.stage = 0;

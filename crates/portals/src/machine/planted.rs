@@ -149,9 +149,9 @@ fn due(m: &mut Machine, wanted: impl Fn(&Due) -> bool) -> Option<Item> {
 }
 
 const MESSAGES: &[Fault] = &[
-    ("a message has other bits", |m| Some(posted(m)?.message.match_bits += 1)),
-    ("a message is longer", |m| Some(posted(m)?.message.length += 1)),
-    ("a message goes to another entry", |m| Some(posted(m)?.message.pt += 1)),
+    ("a message has other bits", |m| posted(m).map(|f| f.message.match_bits += 1)),
+    ("a message is longer", |m| posted(m).map(|f| f.message.length += 1)),
+    ("a message goes to another entry", |m| posted(m).map(|f| f.message.pt += 1)),
     ("a message loses a byte", |m| {
         let place = in_use(m, |f| !f.low_level && !f.served && !f.message.data.is_empty())?;
         m.flights[place as usize].message.data.pop().map(drop)
@@ -182,7 +182,7 @@ const MESSAGES: &[Fault] = &[
         order.1 += 1;
         Some(())
     }),
-    ("a message takes another's name", |m| Some(posted(m)?.serial += 1 << 40)),
+    ("a message takes another's name", |m| posted(m).map(|f| f.serial += 1 << 40)),
     ("a message is taken for served", |m| {
         let place = in_use(m, |f| !f.served && !f.low_level && f.order.is_some())?;
         m.flights[place as usize].served = true;
