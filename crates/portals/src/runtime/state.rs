@@ -1,6 +1,6 @@
 //! Functions of the C library that keep something between their calls: here for each rank.
 //!
-//! What they keep is in [`Own`](super::own::Own); what they compute the C library computes, by its forms that take their state.
+//! What they keep is in `Own` (`own.rs`); what they compute the C library computes, by its forms that take their state.
 
 #![allow(unsafe_code, reason = "functions of the C library on arguments of programs")]
 

@@ -1,7 +1,7 @@
 //! What programs ask of the system that must be simulated: clocks, sleeping, the end, threads.
 //!
 //! All clocks begin at zero, so that a double holds them to the nanosecond. Threads of a rank are coroutines like `main`; what they wait at for each other is in
-//! [`locks`](super::locks).
+//! `locks.rs`.
 
 #![allow(unsafe_code, reason = "calls of the C library on objects of the program")]
 
