@@ -5,6 +5,18 @@ use std::{fs::File, io, io::Read, path::Path};
 /// Largest file that is read whole.
 const MOST: u64 = 1 << 30;
 
+/// Flag of `open` by which a kernel's log with nothing new is an error at once instead of a wait without end. Other regular files ignore it.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+))]
+const DO_NOT_WAIT: i32 = 0o4000;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+)))]
+const DO_NOT_WAIT: i32 = 0;
+
 /// Opens a file to read it. A named FIFO without a writer would keep us for ever, so one is refused; a shell's `<(command)` is none.
 ///
 /// # Errors
@@ -13,12 +25,16 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
     #[cfg(unix)]
     {
-        use std::os::unix::fs::FileTypeExt;
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
         let of_shell = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"].iter().any(|d| path.starts_with(d));
-        if !of_shell && std::fs::metadata(path)?.file_type().is_fifo() {
+        let kind = std::fs::metadata(path)?.file_type();
+        if !of_shell && kind.is_fifo() {
             return Err(io::Error::other(
                 "it is a FIFO: give a file, or `-` for standard input where it is taken",
             ));
+        }
+        if !of_shell && kind.is_file() {
+            return File::options().read(true).custom_flags(DO_NOT_WAIT).open(path);
         }
     }
     File::open(path)

@@ -224,6 +224,10 @@ pub struct Machine {
     /// Messages sent and served, by pair.
     order: Vec<(u64, u64)>,
     held: BTreeMap<(u32, u64), u32>,
+    /// Ordered messages that have begun to be received and that have been served, by pair.
+    received: Vec<(u64, u64)>,
+    /// Messages that need no time in an engine and wait for those of their pair before them which do; by pair, and how many began before.
+    behind: BTreeMap<(u32, u64), u32>,
     /// Places in an order whose message was given up before its turn.
     skipped: BTreeSet<(u32, u64)>,
     /// Pid and rank of processes with interfaces, by node.
@@ -284,6 +288,8 @@ impl Machine {
             last: Column::filled(ranks as usize, None),
             order: Vec::new(),
             held: BTreeMap::new(),
+            received: Vec::new(),
+            behind: BTreeMap::new(),
             skipped: BTreeSet::new(),
             ids: Column::filled(nodes as usize, Vec::new()),
             arrived: Vec::new(),
@@ -455,6 +461,7 @@ impl Machine {
         let pair = *self.pairs.entry((from, to)).or_insert(new);
         if pair == new {
             self.order.push((0, 0));
+            self.received.push((0, 0));
         }
         self.last[from] = Some((to, pair));
         pair

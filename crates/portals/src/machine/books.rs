@@ -28,6 +28,8 @@ pub(super) struct Books {
     pub on_network: BTreeMap<u32, u32>,
     /// By pair, the turn that follows the last one that came.
     turns: BTreeMap<u32, u64>,
+    /// By pair, the turn that follows the last one that was served.
+    served: BTreeMap<u32, u64>,
     pub faults: Vec<String>,
 }
 
@@ -85,6 +87,13 @@ impl Books {
         }
         if posted.to.is_some() && posted.to != to {
             self.fault(|| format!("message {serial} of rank {from} is served for another rank"));
+        }
+        if let Some((pair, order)) = posted.order {
+            let turn = self.served.entry(pair).or_default();
+            let before = std::mem::replace(turn, order + 1);
+            if order < before {
+                self.fault(|| format!("turn {order} of pair {pair} is served after one that follows it"));
+            }
         }
     }
 

@@ -41,6 +41,7 @@ impl Machine {
         self.flights_and_books(books, &mut faults);
         self.interfaces(books, &dues, &mut faults);
         self.pairs(&mut faults);
+        self.receptions(&mut faults);
         faults.truncate(MOST);
         faults
     }
@@ -79,7 +80,7 @@ impl Machine {
             nic.tx.iter().flat_map(Exit::waiting).for_each(|flight| add(flight, 1));
             nic.rx.iter().flat_map(|(queue, _)| queue).for_each(|&flight| add(flight, 1));
         }
-        self.held.values().for_each(|&flight| add(flight, 1));
+        self.held.values().chain(self.behind.values()).for_each(|&flight| add(flight, 1));
         books.on_network.iter().for_each(|(&flight, &copies)| add(flight, copies));
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         if free.len() != self.free.len() {
@@ -180,6 +181,34 @@ impl Machine {
         }
         if f.answers != NONE && f.answers as usize >= self.flights.len() {
             faults.push(format!("flight {place} answers none"));
+        }
+    }
+
+    /// What is being received, by pair: in an engine, waiting for one, or behind those.
+    fn receptions(&self, faults: &mut Vec<String>) {
+        let turn = |flight: u32| self.flights.get(flight as usize).and_then(|f| f.order);
+        let in_engines = self.due.items().filter_map(|Reverse(item)| match item.due {
+            Due::Received(flight) => Some(flight),
+            _ => None,
+        });
+        let waiting =
+            self.nics.cells().iter().flat_map(|nic| nic.rx.iter()).flat_map(|rx| rx.0.iter().copied());
+        let all = in_engines.chain(waiting).chain(self.behind.values().copied());
+        let there: BTreeSet<(u32, u64)> = all.filter_map(turn).collect();
+        for (pair, &(begun, served)) in (0u32..).zip(&self.received) {
+            let count = there.range((pair, 0)..=(pair, u64::MAX)).count() as u64;
+            if served + count != begun {
+                faults.push(format!("pair {pair}: {begun} began, {served} are served, {count} are received"));
+            }
+        }
+        for (&(pair, before), &flight) in &self.behind {
+            let earlier = turn(flight).map_or(0, |own| there.range((pair, 0)..own).count() as u64);
+            let served = self.received.get(pair as usize).map_or(0, |r| r.1);
+            if earlier == 0 || served + earlier != before {
+                faults.push(format!(
+                    "flight {flight} waits for {before} of pair {pair}, not for {earlier} more"
+                ));
+            }
         }
     }
 

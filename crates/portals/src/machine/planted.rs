@@ -271,6 +271,17 @@ const INTERFACES: &[Fault] = &[
     }),
     ("an engine never ends", |m| due(m, |d| matches!(d, Due::Received(_))).map(drop)),
     ("a message that waits for its turn is lost", |m| m.held.pop_first().map(drop)),
+    ("a get that waits for puts is lost", |m| m.behind.pop_first().map(drop)),
+    ("a get waits for one put less", |m| {
+        let ((pair, before), flight) = m.behind.pop_first()?;
+        m.behind.insert((pair, before - 1), flight);
+        Some(())
+    }),
+    ("a get passes the puts before it", |m| {
+        let &(pair, before) = m.behind.keys().next()?;
+        m.received[pair as usize].1 = before;
+        Some(())
+    }),
     ("a turn is passed over", |m| {
         let pair = m.order.iter().position(|o| o.1 < o.0)?;
         m.order[pair].1 += 1;

@@ -95,8 +95,17 @@ impl Machine {
             }
             return self.forget(flight);
         }
+        if let Some((pair, _)) = pair {
+            let (begun, served) = &mut self.received[pair as usize];
+            let before = std::mem::replace(begun, *begun + 1);
+            // A get needs no engine, and must not pass the puts of its pair that are in one or wait for one.
+            if time == 0 && *served < before {
+                self.behind.insert((pair, before), flight);
+                return;
+            }
+        }
         if time == 0 {
-            return self.serve(flight, memory);
+            return self.serve_in_order(flight, memory);
         }
         let (answers, engines) = (self.answers(flight), self.of(node).rx_engines);
         let rx = &mut self.nics[node].rx[usize::from(answers)];
@@ -120,7 +129,22 @@ impl Machine {
             debug_assert!(rx.1 > 0, "the engine was busy");
             rx.1 -= 1;
         }
+        self.serve_in_order(flight, memory);
+    }
+
+    /// Serves a message, and those of its pair that waited for it alone. Ordered messages that need an engine all need it equally long, so they leave
+    /// the engines of a node in the order in which they entered.
+    fn serve_in_order(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let pair = self.flights[flight as usize].order.map(|(pair, _)| pair);
         self.serve(flight, memory);
+        let Some(pair) = pair else { return };
+        loop {
+            let (begun, served) = &mut self.received[pair as usize];
+            *served += 1;
+            debug_assert!(*served <= *begun, "no more is served than was received");
+            let Some(next) = self.behind.remove(&(pair, *served)) else { return };
+            self.serve(next, memory);
+        }
     }
 
     /// The target, or the initiator of what is answered, takes a message.

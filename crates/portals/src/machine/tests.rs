@@ -185,3 +185,31 @@ fn puts_each_way_need_no_more_entries_than_there_are() {
         assert_eq!(all.finish().sent_again, 0);
     }
 }
+
+/// Puts of a pair that wait for the one engine of their target, and a get of the same pair right behind them, and one of another pair.
+#[test]
+fn a_get_is_served_after_the_puts_of_its_pair_before_it() {
+    let params = Params { put_time: 10 * US, rx_engines: 1, check: true, ..Params::default() };
+    let mut all = Ranks::new(3, params, 1);
+    for _ in 0..3 {
+        all.begin(0, to(1, 8, Request::Put, AckReq::None));
+    }
+    all.begin(0, to(1, 8, Request::Get, AckReq::None));
+    all.begin(2, to(1, 8, Request::Get, AckReq::None));
+    let (mut own, mut other) = (0, 0);
+    let told = |all: &mut Ranks, rank: usize| {
+        all.machine.processes[RankId::from_index(rank)].ct_get(all.own[rank].1).expect("a counter").success
+    };
+    while all.machine.next(&mut Nowhere).is_some() {
+        assert_eq!(all.machine.faults(), Vec::<String>::new());
+        let now = all.machine.now;
+        own = if own == 0 && told(&mut all, 0) > 0 { now } else { own };
+        other = if other == 0 && told(&mut all, 2) > 0 { now } else { other };
+    }
+    assert!(
+        own > 30 * US,
+        "three puts take 30 us in the engine, the get behind them was answered at {own} ps"
+    );
+    assert!(other > 0 && other < 10 * US, "nobody of its pair is before it: {other} ps");
+    all.finish();
+}

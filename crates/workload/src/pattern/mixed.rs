@@ -236,6 +236,18 @@ impl Mix {
     pub fn mean(&self) -> Built<(u64, u64)> {
         self.sizes.mean()
     }
+
+    /// What is wrong with a load, with the mean size that makes it so: it may come from a file, which is then named.
+    pub fn name_sizes(mut problems: Vec<Problem>, mean: (u64, u64), values: &Values) -> Vec<Problem> {
+        for problem in problems.iter_mut().filter(|p| p.key == "load") {
+            let from = match values.0.get(SIZE_FILE.name) {
+                Some(Value::Text(path)) => format!(" of `{path}`"),
+                _ => String::new(),
+            };
+            problem.message += &format!("; the sizes{from} have a mean of {} bytes", mean.0 / mean.1.max(1));
+        }
+        problems
+    }
 }
 
 fn read_sizes(sizes: &[String], values: &Values) -> Built<Vec<(u64, u64)>> {
@@ -532,5 +544,14 @@ mod tests {
         let file = (&SIZE_FILE, Value::Text("no such file".to_owned()));
         assert_eq!((key(&[hadoop, file.clone()]), key(&[file])), ("size_file".into(), "size_file".into()));
         assert_eq!(key(&[(&OUTSTANDING, Value::Int(1))]), "outstanding");
+    }
+
+    #[test]
+    fn a_load_that_sizes_of_a_file_make_impossible_names_the_file() {
+        let path = std::env::temp_dir().join(format!("netloom-sizes-{}", std::process::id()));
+        std::fs::write(&path, "18446744073709551615 1\n").unwrap();
+        let problems = build(5, &[(&SIZE_FILE, Value::Text(path.display().to_string()))]).err().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(problems[0].message.contains(&*path.display().to_string()), "{}", problems[0].message);
     }
 }

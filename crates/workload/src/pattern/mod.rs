@@ -131,7 +131,8 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
         let closed = mix.outstanding > 0;
         let mut mixed = Mixed::new(context, destinations, mix, count);
         if !closed {
-            let (arrival, offered) = context.arrivals(mean)?;
+            let (arrival, offered) =
+                context.arrivals(mean).map_err(|problems| Mix::name_sizes(problems, mean, values))?;
             (mixed.arrival, mixed.offered) = (Some(arrival), Some(offered * senders * (1.0 + replies)));
         }
         return Ok(Work::Traffic(Arc::new(mixed)));
