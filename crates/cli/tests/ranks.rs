@@ -209,7 +209,7 @@ fn ranks_that_read_different_files_are_refused() {
 fn a_signal_to_one_rank_saves_all() {
     let root = tempfile::tempdir().unwrap();
     let file = example("dragonfly-72");
-    let set = ["experiment.duration=\"1 ms\"", "engine.checkpoint=\"10 us\""];
+    let set = ["experiment.duration=\"0.4 ms\"", "engine.checkpoint=\"10 us\""];
     let (whole, out) = (root.path().join("whole"), root.path().join("run"));
     done(Command::new(env!("CARGO_BIN_EXE_netloom")).args(run(&file, &set, &whole)));
     let running = launched(3, &run(&file, &set, &out)).spawn().unwrap();
