@@ -38,10 +38,19 @@ pub(super) fn is_sent_so(cx: &Context, message: &Seen, (context, tag): (u32, u32
 /// Most messages that wait whose sends are read once more.
 const READ_AGAIN: usize = 64;
 
-/// What the partitions of a run say together. `dry`: nothing is pending any more.
+/// A message as its sender knows it, but for the time.
+fn seen(cx: &Context, m: &Message) -> Seen {
+    let from = cx.host(cx.place(m.to).job, m.from);
+    Seen { from: from.number(), to: m.to.number(), number: m.number, bytes: m.bytes, time: 0 }
+}
+
+/// What the partitions of a run say together, with messages that are `beyond` its end, on their way from one to another. `dry`: nothing is
+/// pending any more.
 #[must_use]
-pub fn of(machines: &[&DelayDomain], dry: bool) -> Claims {
-    let mut claims = Claims { messages: Some(Vec::new()), ..Claims::default() };
+pub fn of(machines: &[&DelayDomain], beyond: &[Message], dry: bool) -> Claims {
+    let cx = machines.first().map(|m| &m.cx);
+    let between = cx.map(|cx| beyond.iter().map(|m| seen(cx, m)).collect());
+    let mut claims = Claims { messages: between, ..Claims::default() };
     for m in machines {
         let (mut found, mut asking) = (Vec::new(), Vec::new());
         claims.ranks.extend((0..m.count()).map(|host| m.claim(host, dry, &mut found, &mut asking)));
@@ -67,12 +76,8 @@ impl DelayDomain {
         claim.open.extend(rows.iter().filter(|(_, r)| !r.is_finished()).map(|(_, r)| r.number));
         claim.open.sort_unstable();
         let (under_way, waiting) = self.messages_of(host);
-        let sent = |m: &Message| {
-            let from = self.cx.host(self.cx.place(m.to).job, m.from);
-            Seen { from: from.number(), to: m.to.number(), number: m.number, bytes: m.bytes, time: 0 }
-        };
         for m in under_way.iter().chain(&waiting) {
-            let message = sent(m);
+            let message = seen(&self.cx, m);
             if self.row(m.to) != host {
                 claim.faults.push(format!("keeps a message for rank {}", m.to));
             }

@@ -61,7 +61,7 @@ fn run() -> Run {
 fn verdict(run: &Run, dry: bool) -> Vec<String> {
     let part = &run.partitions[0];
     let follower = part.observer.follower.as_ref().expect("it is checked");
-    follower.verdict(&claims::of(&[&part.domain], dry))
+    follower.verdict(&claims::of(&[&part.domain], &[], dry))
 }
 
 /// A message on its way to a host, as its row.

@@ -20,6 +20,7 @@ use base::{
 };
 use engine::checkpoint::{state_of, take_up};
 use engine::{
+    agenda::Due,
     director::Pauses,
     executor::{Executor, Options, Stop},
 };
@@ -120,8 +121,15 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         speculation: executor.speculation(),
     });
     let dry = stop == Stop::Dry && executor.partitions.iter().all(|p| !p.domain.was_cut());
-    let (mut machines, mut observer) = (Vec::new(), None::<Observer>);
+    let (mut machines, mut beyond, mut observer) = (Vec::new(), Vec::new(), None::<Observer>);
     for part in executor.partitions {
+        if setup.check {
+            // Messages from another partition that arrive beyond the end, so that nobody has taken them in.
+            beyond.extend(part.agenda.pending().into_iter().filter_map(|(_, _, due)| match due {
+                Due::Message(message) => Some(message),
+                Due::Wake(_) => None,
+            }));
+        }
         machines.push(part.domain);
         match &mut observer {
             None => observer = Some(part.observer),
@@ -133,7 +141,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let refs: Vec<&DelayDomain> = machines.iter().collect();
     let stuck = stuck::of(&refs);
     let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
-    finish::check(&observer, || claims::of(&refs, dry))?;
+    finish::check(&observer, || claims::of(&refs, &beyond, dry))?;
     let ended = Ended { stuck, makespans, observer, dry };
     let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);

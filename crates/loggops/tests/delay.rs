@@ -43,8 +43,9 @@ fn config(p: &[u64; 6]) -> DelayConfig {
     }
 }
 
+/// Of a run that is checked: nothing is found in a sound one.
 fn run(setup: &DelaySetup) -> DelayFinished {
-    simulate(setup, &mut |_| true).unwrap()
+    simulate(&DelaySetup { check: true, ..setup.clone() }, &mut |_| true).unwrap()
 }
 
 /// Makespans by rank in nanoseconds, if the run came to its end.
@@ -243,6 +244,21 @@ fn the_path_of_a_chain_is_all_of_it() {
         let take = p[1] + 8 * p[3].max(p[4]);
         assert_eq!((path.messages, path.ranks, path.compute_ps, path.wait_ps), (2, 2, 7_000, 0));
         assert_eq!((path.overhead_ps, path.transfer_ps), (2_000 * take, 2_000 * (p[0] + p[1])));
+    }
+}
+
+/// A message to another partition that arrives beyond the end is still known to the checkers.
+#[test]
+fn messages_between_partitions_may_arrive_beyond_the_end() {
+    let mut ranks = vec![Rank::default(); 2];
+    ranks[0].push(send(1, 8, 0));
+    ranks[1].push(recv(0, 8, 0));
+    let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[0]) };
+    let setup = plain(Arc::new(List::new(ranks)), free);
+    for partitions in [1, 2] {
+        let scheduling = Scheduling::Sequential { partitions };
+        let finished = run(&DelaySetup { scheduling, limit: 2_000_000, ..setup.clone() });
+        assert!(!finished.stuck.is_done());
     }
 }
 

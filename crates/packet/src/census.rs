@@ -4,14 +4,16 @@
 use crate::{
     check::Pending,
     effects::Wire,
+    hybrid::predicted::Predicted,
     identity::PacketId,
     net::{Net, Router},
     pools::ChunkRow,
     rows::{Chunk, Packet},
     state::PacketDomain,
+    surrogate::{Mode, Phase, Surrogate},
 };
-use base::index::TerminalId;
-use engine::agenda::Due;
+use base::{index::TerminalId, time::Ps};
+use engine::{agenda::Due, state::mode::Mode as Journalled};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,16 +33,20 @@ struct Found {
     /// Payload and destination.
     bytes: u32,
     destination: TerminalId,
-    /// It is under way past the network, where chunks do not count.
-    whole: bool,
+    /// It is under way past the network, where chunks do not count, or held by an adapter: payload and destination.
+    whole: Option<(u32, TerminalId)>,
+    /// What is in the network was there when the network was suspended, or is a copy: it was, or will be, delivered by prediction.
+    zombie: bool,
 }
 
 /// The packets that a partition holds, or several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Census {
     found: BTreeMap<PacketId, Found>,
-    /// Chunks go away by themselves here: links lose packets, or packets are taken out of the network.
-    leaks: bool,
+    /// Links lose packets: their first chunks may be gone.
+    lossy: bool,
+    /// Where network and prediction stand, of hybrid runs: the same in all partitions.
+    phase: Option<(Mode, bool, Ps)>,
     /// What contradicts itself.
     faults: Vec<String>,
 }
@@ -50,8 +56,13 @@ impl Census {
     #[must_use]
     pub fn of<R: Router>(domain: &PacketDomain<R>, pending: &Pending) -> Self {
         let (net, cx) = (&domain.state.net, &domain.cx);
-        let leaks = cx.net.hybrid.is_some() || cx.net.resilience.is_some();
-        let mut census = Self { leaks, ..Self::default() };
+        let surrogate = &domain.state.surrogate;
+        let Phase { mode, suspended, offset, .. } = *surrogate.phase();
+        let mut census = Self {
+            lossy: cx.net.resilience.is_some(),
+            phase: cx.net.hybrid.is_some().then_some((mode, suspended, offset)),
+            ..Self::default()
+        };
         // Rows of packets that may have chunks which arrived, with the chunks that are here.
         let mut rows = BTreeMap::new();
         let mut under_way = |net: &Net<R>, chunk: ChunkRow| {
@@ -81,13 +92,15 @@ impl Census {
             rows.entry(packet).or_default();
         });
         for (packet, here) in rows {
-            census.arrived(net.packets.get(packet), here);
+            let row = net.packets.get(packet);
+            census.arrived(row, here).zombie |= surrogate.is_zombie(row.created);
         }
-        census.find_pending(pending);
-        for (_, p) in domain.state.surrogate.held() {
-            census.find_whole(p.id, p.packets);
+        census.find_pending(pending, surrogate);
+        for (_, p) in surrogate.held() {
+            census.find_whole(p);
         }
-        domain.state.adapters.each(|held| census.find_whole(held.packet.id, 1));
+        census.faults.extend(surrogate.faults());
+        domain.state.adapters.each(|held| census.find_whole(&Predicted::of(&held.packet)));
         census.faults.extend(domain.state.adapters.faults(&cx.local.terminals));
         census
     }
@@ -111,13 +124,14 @@ impl Census {
     }
 
     /// Chunks of a packet arrived in this partition, and so many others are in it.
-    fn arrived(&mut self, row: &Packet, here: u32) {
-        let found = self.add(row, u32::from(row.delivered), 0);
-        found.arrived += u32::from(row.delivered);
-        found.disordered |= row.disordered;
+    fn arrived(&mut self, row: &Packet, here: u32) -> &mut Found {
         if here != u32::from(row.here) {
             self.faults.push(format!("packet {} counts {} chunks, {here} are there", row.id, row.here));
         }
+        let found = self.add(row, u32::from(row.delivered), 0);
+        found.arrived += u32::from(row.delivered);
+        found.disordered |= row.disordered;
+        found
     }
 
     fn add(&mut self, row: &Packet, chunks: u32, places: u32) -> &mut Found {
@@ -128,15 +142,15 @@ impl Census {
         entry
     }
 
-    fn find_pending(&mut self, pending: &Pending) {
+    fn find_pending<M: Journalled>(&mut self, pending: &Pending, surrogate: &Surrogate<M>) {
         for (_, _, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => {
                     let (id, bytes, destination) = (t.id, t.bytes, t.destination);
                     let row = Packet { id, bytes, destination, chunks: t.packet_chunks(), ..Packet::NONE };
-                    self.add(&row, 1, u32::from(t.index));
+                    self.add(&row, 1, u32::from(t.index)).zombie |= surrogate.is_zombie(t.created);
                 }
-                Due::Message(Wire::Predicted(p)) => self.find_whole(p.id, p.packets),
+                Due::Message(Wire::Predicted(p)) => self.find_whole(p),
                 Due::Wake(_)
                 | Due::Message(
                     Wire::Credit { .. }
@@ -149,26 +163,47 @@ impl Census {
         }
     }
 
-    fn find_whole(&mut self, first: PacketId, packets: u32) {
-        for id in (0..packets).map(|n| first.plus(n)) {
-            self.found.entry(id).or_default().whole = true;
+    /// What is under way past the network as a whole, planned once.
+    fn find_whole(&mut self, p: &Predicted) {
+        for n in 0..p.packets {
+            let id = p.id.plus(n);
+            // Of several packets the first stands for what all carry, as in the ledger.
+            let content = if n == 0 { (p.bytes as u32, p.destination) } else { (0, TerminalId::default()) };
+            let entry = self.found.entry(id).or_default();
+            if entry.whole.replace(content).is_some() {
+                self.faults.push(format!("packet {id} is to be delivered twice"));
+            }
         }
     }
 
     /// Adds another partition's.
     pub fn merge(&mut self, other: Self) {
         for (id, found) in other.found {
-            let entry = self.found.entry(id).or_insert(Found { chunks: 0, places: 0, arrived: 0, ..found });
-            if (entry.bytes, entry.destination, entry.of) != (found.bytes, found.destination, found.of) {
+            let alone = Found { chunks: 0, places: 0, arrived: 0, whole: None, ..found };
+            let entry = self.found.entry(id).or_insert(alone);
+            // What is known of it past the network alone has no chunks.
+            if entry.of == 0 {
+                (entry.bytes, entry.destination, entry.of) = (found.bytes, found.destination, found.of);
+            }
+            let (mine, theirs) =
+                ((entry.bytes, entry.destination, entry.of), (found.bytes, found.destination, found.of));
+            if found.of > 0 && mine != theirs {
                 self.faults.push(format!("packet {id} is not the same in two partitions"));
             }
             entry.chunks += found.chunks;
             entry.places += found.places;
             entry.arrived += found.arrived;
             entry.disordered |= found.disordered;
-            entry.whole |= found.whole;
+            entry.zombie |= found.zombie;
+            if found.whole.is_some() && entry.whole.replace(found.whole.unwrap_or_default()).is_some() {
+                self.faults.push(format!("packet {id} is to be delivered twice"));
+            }
         }
-        self.leaks |= other.leaks;
+        if self.phase != other.phase {
+            self.faults
+                .push("partitions do not agree whether prediction delivers, and since when".to_owned());
+        }
+        self.lossy |= other.lossy;
         self.faults.extend(other.faults);
     }
 
@@ -177,15 +212,20 @@ impl Census {
         let Some(found) = self.found.get(&id) else {
             return Some(format!("packet {id} is neither delivered nor in any queue or buffer or on a link"));
         };
-        if found.whole || self.leaks {
-            return None;
+        if let Some(planned) = found.whole {
+            let differs = content.is_some_and(|content| content != planned);
+            return differs.then(|| format!("packet {id} is predicted with another payload or destination"));
         }
-        let Found { chunks, of, places, arrived, disordered, bytes, destination, .. } = *found;
-        // Those that arrived in order are the first ones.
+        let Found { chunks, of, places, arrived, disordered, bytes, destination, zombie, .. } = *found;
+        if zombie {
+            return Some(format!("packet {id} is a zombie, and nobody is to deliver it"));
+        }
+        // Those that arrived in order are the first ones. Where links lose packets, so are those that are gone; none is, once one arrived.
         let all = |n: u32| n * n.saturating_sub(1) / 2;
-        if chunks != of {
+        let first = if self.lossy && arrived == 0 { of.saturating_sub(chunks) } else { arrived };
+        if chunks != of && (!self.lossy || arrived > 0 || chunks > of) {
             Some(format!("of packet {id} {chunks} of {of} chunks are there"))
-        } else if !disordered && places != all(of) - all(arrived) {
+        } else if !disordered && places != all(of) - all(first) {
             Some(format!("of packet {id} a chunk is there twice and another is not"))
         } else if content.is_some_and(|content| content != (bytes, destination)) {
             Some(format!("packet {id} has another payload or destination than when it was handed over"))
@@ -197,9 +237,10 @@ impl Census {
     /// What is wrong with packets of which these were handed over and have not arrived, each with payload and destination if they are known.
     #[must_use]
     pub fn faults(&self, open: &BTreeMap<PacketId, Option<(u32, TerminalId)>>) -> Vec<String> {
-        let mut faults = if self.leaks { Vec::new() } else { self.faults.clone() };
+        let mut faults = self.faults.clone();
         faults.extend(open.iter().filter_map(|(&id, &content)| self.fault(id, content)));
-        let strange = self.found.keys().filter(|id| !self.leaks && !open.contains_key(id));
+        let strange = self.found.iter().filter(|(id, found)| !open.contains_key(id) && !found.zombie);
+        let strange = strange.map(|(id, _)| id);
         faults
             .extend(strange.map(|id| format!("packet {id} is in the network, but is not expected anywhere")));
         faults

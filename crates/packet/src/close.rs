@@ -18,6 +18,7 @@ use crate::{
     sample::{self, More, Sample},
     setup::Setup,
     state::Inhabited,
+    transport::check::Books as TransportBooks,
     verdict::Waits,
 };
 use base::{
@@ -72,6 +73,7 @@ pub struct Part {
     control: Option<Closing>,
     books: Option<Books>,
     census: Option<Census>,
+    transport: Option<TransportBooks>,
     waits: Option<Waits>,
     standing: Standing,
     /// What is wrong with a rank's program.
@@ -100,6 +102,7 @@ impl Part {
             control: Closing::of(network, &pending),
             books: asked.books.then(|| Books::of(network, &pending)),
             census: asked.books.then(|| Census::of(network, &pending)),
+            transport: if asked.books { TransportBooks::of(network, &pending) } else { None },
             waits: asked.waits.then(|| Waits::of(network)),
             standing: host.standing(),
             damage: host.damage().map(damaged),
@@ -127,6 +130,9 @@ impl Part {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.census, other.census) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.transport, other.transport) {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.waits, other.waits) {
@@ -177,6 +183,7 @@ impl Part {
             rests: self.rests,
             control: self.control,
             census: self.census,
+            transport: self.transport,
             samples: sampler.samples,
             loads: sampler.loads,
             half: sampler.half,

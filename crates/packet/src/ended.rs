@@ -2,7 +2,7 @@
 
 use crate::{
     census::Census, congestion_control::closing::Closing, loads::Loads, measured::Measured, net::Channel,
-    rows::Rest, sample::Sample,
+    rows::Rest, sample::Sample, transport::check::Books,
 };
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
@@ -25,6 +25,8 @@ pub struct Ended {
     pub control: Option<Closing>,
     /// Where each packet is, if that is checked.
     pub census: Option<Census>,
+    /// What transports say, if that is checked.
+    pub transport: Option<Books>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
     /// What links carried over time, if asked for.

@@ -183,10 +183,10 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
             r.window
         )));
     }
-    if let Some(ledger) = ended.observer.ledger.take()
-        && let Some(fault) = ledger.verdict(open, ended.census.as_ref()).into_iter().next()
-    {
-        return Err(Failure::Invariant(fault));
+    if let Some(ledger) = ended.observer.ledger.take() {
+        let transport = ended.transport.as_ref().map(|books| books.verdict(&ledger)).unwrap_or_default();
+        let mut faults = ledger.verdict(open, ended.census.as_ref()).into_iter().chain(transport);
+        faults.next().map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))?;
     }
     let done = matches!(setup.until, Until::WorkloadDone { .. });
     let simulated = if done { ended.observer.last } else { ended.now };

@@ -80,9 +80,17 @@ impl Ledger {
         self.add(id, Account { balance: 1, content: content(bytes, destination), untold: false });
     }
 
-    /// A packet was handed over past the network.
-    pub fn created(&mut self, id: PacketId) {
-        self.add(id, Account { balance: 1, content: 0, untold: true });
+    /// Packets of a message were handed over past the network; the first one's account has what all of them carry.
+    pub fn bypassed(&mut self, id: PacketId, bytes: u64, packets: u32, destination: TerminalId) {
+        self.whole(id, bytes, packets, (destination, 1));
+    }
+
+    /// Packets that are predicted as one begin or end, by `balance`.
+    fn whole(&mut self, id: PacketId, bytes: u64, packets: u32, (to, balance): (TerminalId, i64)) {
+        for n in 0..packets {
+            let content = if n == 0 { balance * content(bytes as u32, to) } else { 0 };
+            self.add(id.plus(n), Account { balance, content, untold: false });
+        }
     }
 
     /// A packet was delivered to a terminal.
@@ -134,9 +142,24 @@ impl Ledger {
         }
     }
 
-    /// A packet was delivered by prediction.
-    pub fn predicted(&mut self, id: PacketId) {
-        self.ended(id);
+    /// Packets of a message were delivered by prediction.
+    pub fn predicted(&mut self, id: PacketId, bytes: u64, packets: u32, destination: TerminalId) {
+        self.whole(id, bytes, packets, (destination, -1));
+    }
+
+    /// With a transport: packets of a message that counted, by its pair and number.
+    #[must_use]
+    pub fn counted_of(&self, (key, number): (u64, u32)) -> u64 {
+        let ends = (TerminalId::new((key >> 32) as u32), TerminalId::new(key as u32));
+        let all = self.counted.range((ends, number, 0)..=(ends, number, u32::MAX));
+        all.map(|(_, &times)| u64::from(times)).sum()
+    }
+
+    /// With a transport: messages of a pair that were complete.
+    #[must_use]
+    pub fn complete_of(&self, key: u64) -> u32 {
+        let (from, to) = (TerminalId::new((key >> 32) as u32), TerminalId::new(key as u32));
+        self.complete.range((from, to, 0)..=(from, to, u32::MAX)).count() as u32
     }
 
     /// Adds another partition's.

@@ -29,6 +29,8 @@ pub mod network;
 pub mod observe;
 pub mod on_demand;
 pub mod places;
+#[cfg(test)]
+mod planted;
 pub mod pools;
 pub mod posted;
 pub mod rails;

@@ -396,7 +396,7 @@ impl Observer {
             self.sums.bytes += p.bytes;
         }
         if let Some(ledger) = &mut self.sums.ledger {
-            (0..p.packets).for_each(|n| ledger.predicted(p.id.plus(n)));
+            ledger.predicted(p.id, p.bytes, p.packets, p.destination);
         }
         let latency = time - p.created;
         let single = p.packets == 1;
@@ -477,7 +477,7 @@ impl Observe<Record> for Observer {
                 }
                 self.handed_over(id.source(), *destination, *bytes, *packets, *packets);
                 if let Some(ledger) = &mut self.sums.ledger {
-                    (0..*packets).for_each(|n| ledger.created(id.plus(n)));
+                    ledger.bypassed(*id, *bytes, *packets, *destination);
                 }
             }
             Record::Sent { sort, bytes } => {

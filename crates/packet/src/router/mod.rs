@@ -9,3 +9,7 @@ pub mod output_queued;
 pub mod pipelined;
 pub mod registry;
 pub mod window;
+
+/// The architecture on which unit tests of the rest run: which one does not matter to them.
+#[cfg(test)]
+pub(crate) use window::WindowRouter as Tested;

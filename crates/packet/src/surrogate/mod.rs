@@ -5,6 +5,8 @@
 
 mod by_tick;
 mod bypass;
+#[cfg(test)]
+mod planted;
 mod switch;
 
 pub use switch::Switch;
@@ -154,6 +156,26 @@ impl<M: mode::Mode> Surrogate<M> {
     #[must_use]
     pub fn held(&self) -> &[(Ps, Predicted)] {
         &self.held.rows()[..self.phase().held as usize]
+    }
+
+    /// What contradicts itself, between two events.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let (phase, mut faults) = (self.phase(), Vec::new());
+        if phase.suspended && phase.mode == Mode::Fidelity {
+            faults.push("the network delivers and stands still".to_owned());
+        }
+        let intervals = &self.ghosts.rows()[..phase.ghosts as usize];
+        let ascend = intervals.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        if !ascend || intervals.iter().any(|interval| interval.0 > interval.1) {
+            faults.push("intervals of zombies overlap".to_owned());
+        }
+        for (due, packet) in self.held() {
+            if *due < packet.created || packet.packets == 0 {
+                faults.push(format!("packet {} is to arrive before it was sent, or is none", packet.id));
+            }
+        }
+        faults
     }
 
     /// Adds an interval of zombies.

@@ -1,7 +1,10 @@
 //! Losses and the transport over them. Rules and invariants are in `TRANSPORT.md`.
 
+pub mod check;
 pub mod config;
 mod hash;
+#[cfg(test)]
+mod planted;
 mod receiver;
 mod sender;
 pub mod word;

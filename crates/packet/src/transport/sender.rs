@@ -420,7 +420,7 @@ impl<R: Router> State<R> {
 
 impl Transfer {
     /// Packets of the window in hand.
-    fn size(&self, window: u32) -> u32 {
+    pub(super) fn size(&self, window: u32) -> u32 {
         debug_assert!(
             u64::from(self.window) * u64::from(window) < self.packets,
             "an open message has a window in hand"
