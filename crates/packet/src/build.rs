@@ -2,6 +2,7 @@
 
 use crate::{
     adapter::{self, config::Adapter},
+    bubbles,
     config::PacketConfig,
     congestion_control::{
         self, CongestionControl,
@@ -11,10 +12,7 @@ use crate::{
     interfaces::Interfaces,
     memory,
     router::{
-        pipelined::{
-            config::{FlowControl, Speculation},
-            presets,
-        },
+        pipelined::{config::Speculation, presets},
         registry::{PIPELINED, RouterEntry},
     },
     run, section, sections, services,
@@ -119,6 +117,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         check_classes(&parts, packet, diagnostics);
         check_buffers(&parts, packet, diagnostics);
         check_escapes(&parts, packet, diagnostics);
+        bubbles::check(&parts, packet, diagnostics);
     }
     if !diagnostics.is_empty() {
         return None;
@@ -323,11 +322,12 @@ fn check_escapes(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Dia
 /// Refuses buffers that hold no chunk, or no packet where they must.
 fn check_buffers(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
     let chunk = u64::from(packet.chunk);
-    let whole = packet.pipeline.is_some_and(|p| p.flow_control == FlowControl::CutThrough);
-    let (what, least) = if whole {
-        ("packet", u64::from(packet.packet.div_ceil(packet.chunk)) * chunk)
-    } else {
-        ("chunk", chunk)
+    let packets = packet.pipeline.map_or(0, |p| u64::from(p.flow_control.packets()));
+    let whole = u64::from(packet.packet.div_ceil(packet.chunk)) * chunk;
+    let (what, key, least) = match packets {
+        0 => ("chunk", "chunk", chunk),
+        1 => ("packet", "packet", whole),
+        _ => ("packet and its bubble", "packet", packets * whole),
     };
     for ((class, section), link) in parts.written.links.iter().zip(&parts.links) {
         if let Some(link) = link
@@ -336,7 +336,7 @@ fn check_buffers(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Dia
             let message =
                 format!("a {what} of {} does not fit into the buffers of link.{class}", print_bytes(least));
             let label = format!("holds {}", print_bytes(link.vc_buffer));
-            let help = format!("enlarge `vc_buffer`, or make `{what}` of [model] smaller");
+            let help = format!("enlarge `vc_buffer`, or make `{key}` of [model] smaller");
             diagnostics.push(Diagnostic::new(section.place("vc_buffer"), message).label(label).help(help));
         }
     }

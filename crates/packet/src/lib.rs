@@ -2,6 +2,7 @@
 
 pub mod adapter;
 pub mod alone;
+pub mod bubbles;
 pub mod build;
 pub mod census;
 pub mod check;

@@ -111,6 +111,12 @@ impl Routes {
         self.facts.stateful
     }
 
+    /// Ports of a router along rings in which routers keep bubbles, 0 if none: see [`Facts::rings`].
+    #[must_use]
+    pub fn rings(&self) -> u32 {
+        self.facts.rings.unwrap_or(0)
+    }
+
     /// Heads ask for all options of the routing at once: see [`Facts::escapes`].
     #[must_use]
     pub fn asks_for_all(&self) -> bool {

@@ -5,6 +5,7 @@
 mod common;
 
 mod adapter;
+mod bubbles;
 mod carrier;
 mod checkers;
 mod closing;
@@ -24,6 +25,7 @@ mod output_queued;
 mod packet_programs;
 mod pipelined;
 mod planted;
+mod presets;
 mod properties;
 mod rails;
 mod reference;

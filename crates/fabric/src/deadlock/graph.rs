@@ -48,8 +48,50 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// A cycle, if there is one: as short as is found without much effort.
-    pub(super) fn cycle(&self) -> Option<Vec<Channel>> {
+    /// By channel: the lowest of its ring, and the one that follows; itself twice if it is in none. `pairs` are the ports of [`Facts::rings`](crate::routing::Facts::rings).
+    fn rings(&self, pairs: u32) -> (Vec<usize>, Vec<usize>) {
+        let after = |channel: usize| match self.fabric.ports()[channel / self.vcs].peer {
+            Peer::Router { router, port } if port.number() < pairs => {
+                let on = PortId::new(port.number() ^ 1);
+                self.fabric.port_index(router, on).index() * self.vcs + channel % self.vcs
+            }
+            _ => channel,
+        };
+        let next: Vec<usize> = (0..self.waits.len()).map(after).collect();
+        let mut first = vec![usize::MAX; next.len()];
+        for begin in 0..next.len() {
+            let mut at = begin;
+            while first[at] == usize::MAX {
+                first[at] = begin;
+                at = next[at];
+            }
+        }
+        (first, next)
+    }
+
+    /// A cycle, if there is one: as short as is found without much effort. With rings, one among rings, each named by one of its channels.
+    pub(super) fn cycle(&self, rings: Option<u32>) -> Option<Vec<Channel>> {
+        let Some(pairs) = rings else { return self.cycle_of_channels() };
+        let (first, next) = self.rings(pairs);
+        let mut own = Vec::new();
+        let cycle = find_cycle(first.len(), |ring, out| {
+            if first[ring] != ring {
+                return;
+            }
+            let mut at = ring;
+            loop {
+                self.successors(at, &mut own);
+                at = next[at];
+                if at == ring {
+                    break;
+                }
+            }
+            out.extend(own.drain(..).map(|channel| first[channel]).filter(|&other| other != ring));
+        })?;
+        Some(cycle.into_iter().map(|c| self.name(c)).collect())
+    }
+
+    fn cycle_of_channels(&self) -> Option<Vec<Channel>> {
         /// Members of the first cycle from which a shorter one is sought.
         const TRIES: usize = 16;
         let nodes = self.waits.len();
@@ -166,6 +208,27 @@ mod tests {
         assert_eq!(search(&[&[0]]), Some(vec![0]));
         assert_eq!(search(&[&[1], &[2], &[3], &[1]]), Some(vec![1, 2, 3]));
         assert_eq!(search(&[&[], &[0], &[1, 3], &[2]]), Some(vec![2, 3]));
+    }
+
+    /// Who goes on in a ring waits for nobody; who turns waits for the other ring.
+    #[test]
+    fn rings_with_bubbles_are_one_node_each() {
+        let fabric = crate::routing::testing::grid(true, &[4, 3]);
+        let (down, up, next) = (PortId::new(0), PortId::new(1), PortId::new(3));
+        let mut all = Dependencies::new(&fabric, 1);
+        let vc = ChannelId::FIRST;
+        for router in RouterId::first(fabric.routers()) {
+            all.add(router, (down, vc), (up, vc));
+        }
+        assert_eq!(all.cycle(None).map(|c| c.len()), Some(4), "a ring alone is a cycle");
+        assert_eq!(all.cycle(Some(4)), None);
+        all.add(RouterId::new(5), (down, vc), (next, vc));
+        assert_eq!(all.cycle(Some(4)), None);
+        // From the ring of dimension 1 back to that of dimension 0, at the other end of both.
+        all.add(RouterId::new(9), (PortId::new(2), vc), (up, vc));
+        assert_eq!(all.cycle(Some(4)), None, "another ring of dimension 0");
+        all.add(RouterId::new(5), (PortId::new(2), vc), (up, vc));
+        assert_eq!(all.cycle(Some(4)).map(|c| c.len()), Some(2));
     }
 
     #[test]

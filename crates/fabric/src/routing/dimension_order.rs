@@ -37,16 +37,19 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
             },
             Param {
                 name: "partition",
-                kind: Kind::Choice(&["link", "packet"]),
+                kind: Kind::Choice(&["link", "packet", BUBBLE]),
                 default: Some("link"),
                 doc: "who uses a torus' second VC: packets from the link on that crosses the dateline, or, as in BookSim, for a whole dimension those that \
-                      cross it somewhere in it, which loads both evenly; no effect elsewhere",
+                      cross it somewhere in it, which loads both evenly; `bubble`: nobody, and one VC is enough, for routers with `flow_control = \"bubble\"` of [router]; no effect elsewhere",
             },
         ],
     },
     build,
     bytes: super::no_table_bytes,
 };
+
+/// What `partition` is for routers that keep bubbles.
+const BUBBLE: &str = "bubble";
 
 /// Keys about the second VC of rings.
 const RINGS: &[&str] = &["dateline", "partition"];
@@ -60,15 +63,19 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         let known = ["mesh", "torus", "hyperx", "flattened-butterfly", "hypercube"];
         return Err(super::unsuited(&ROUTING.about, fabric.topology(), &known));
     };
-    let leg = if values.bool("dateline") { leg } else { leg.without_dateline() };
-    let leg = if values.text("partition") == "packet" { leg.by_packet() } else { leg };
-    Ok(Box::new(DimensionOrder { fabric, leg }))
+    let partition = values.text("partition");
+    let bubbles = partition == BUBBLE && leg.wraps();
+    let leg = if values.bool("dateline") && !bubbles { leg } else { leg.without_dateline() };
+    let leg = if partition == "packet" { leg.by_packet() } else { leg };
+    Ok(Box::new(DimensionOrder { fabric, leg, bubbles }))
 }
 
 /// Dimension order along lines and rings.
 struct DimensionOrder {
     fabric: Arc<Fabric>,
     leg: GridLeg,
+    /// Routers keep a bubble in each ring.
+    bubbles: bool,
 }
 
 impl DimensionOrder {
@@ -97,12 +104,16 @@ impl Routing for DimensionOrder {
     }
 
     fn facts(&self) -> Facts {
-        Facts { stateful: false, terminals_alike: true, ..Facts::OBLIVIOUS }
+        let rings = self.bubbles.then(|| self.leg.ports());
+        Facts { stateful: false, terminals_alike: true, rings, ..Facts::OBLIVIOUS }
     }
 
     fn unread(&self) -> Vec<Unread> {
         if self.fabric.topology() == "mesh" {
             return Unread::all("routing", RINGS, "a mesh has no rings");
+        }
+        if self.bubbles {
+            return Unread::all("routing", &["dateline"], "bubbles take the place of a dateline");
         }
         if self.leg.vcs() == 1 {
             return Unread::all("routing", &["partition"], "without a dateline there is no second VC");
@@ -241,6 +252,25 @@ mod tests {
         assert_eq!(of(1, 63), [(0, 1), (0, 1), (2, 1), (4, 0)]);
         assert_eq!(of(0, 3), [(1, 0), (1, 0), (1, 0), (4, 0)]);
         assert!(crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
+    }
+
+    /// One channel, whose rings are cycles but for the bubbles that routers keep in them.
+    #[test]
+    fn bubbles_take_the_place_of_the_second_channel() {
+        for dims in [&[8][..], &[4, 5], &[3, 1, 4], &[2, 6, 5]] {
+            let fabric = testing::grid(true, dims);
+            let given = [("partition", Constant::Text("bubble"))];
+            let routing = build(fabric.clone(), &values(ROUTING.about.params, &given)).unwrap();
+            assert_eq!((routing.vcs(), routing.facts().rings), (1, Some(2 * dims.len() as u32)));
+            assert!(crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free(), "{dims:?}");
+            let mesh = testing::grid(false, dims);
+            let routing = build(mesh, &values(ROUTING.about.params, &given)).unwrap();
+            assert_eq!(routing.facts().rings, None, "a mesh has no rings");
+        }
+        let fabric = testing::grid(true, &[8]);
+        let plain = [("dateline", Constant::Bool(false))];
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &plain)).unwrap();
+        assert!(!crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub struct Facts {
     /// Of a routing whose heads must ask for all of [`Routing::options`] at once and take what they get: virtual channels below this one are escape channels, which every
     /// head may have and no packet leaves; the others may form cycles. Only routers whose heads can ask for several outputs take it.
     pub escapes: Option<u8>,
+    /// Of a routing that uses one virtual channel of each ring of a torus, so that a ring is a cycle: ports below this number come in pairs, down and up a dimension, and who leaves by
+    /// the other of the pair by which it came in goes on in its ring. Only routers that keep a bubble in each ring take it.
+    pub rings: Option<u32>,
     /// True if its user asked for virtual channels that are known to form a cycle: the deadlock check then tells it, and refuses nothing.
     pub may_deadlock: bool,
 }
@@ -124,6 +127,7 @@ impl Facts {
         needs_published: false,
         terminals_alike: false,
         escapes: None,
+        rings: None,
         may_deadlock: false,
     };
     /// What assumes least of a routing that looks at no queues.
@@ -138,6 +142,7 @@ impl Facts {
             needs_published: self.needs_published || other.needs_published,
             terminals_alike: self.terminals_alike && other.terminals_alike,
             escapes: self.escapes.max(other.escapes),
+            rings: self.rings.max(other.rings),
             may_deadlock: self.may_deadlock || other.may_deadlock,
         }
     }

@@ -118,6 +118,8 @@ pub const FABRIC: About = About {
     ],
 };
 
+const BUFFER: &str = "Buffer per virtual channel. It may be left out where `preset` of [router] gives one.";
+
 /// Keys of `[fabric.link.CLASS]`, the same for every class.
 pub const LINK: About = About {
     name: "fabric.link",
@@ -133,7 +135,7 @@ pub const LINK: About = About {
             default: None,
             doc: "Time from a buffer's release to the credit's use upstream; at least 2 ps.",
         },
-        Param { name: "vc_buffer", kind: Kind::Bytes, default: None, doc: "Buffer per virtual channel." },
+        Param { name: "vc_buffer", kind: Kind::Bytes, default: Some(""), doc: BUFFER },
     ],
 };
 

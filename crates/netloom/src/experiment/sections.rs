@@ -4,6 +4,7 @@
 //! It builds nothing and touches no file, so it gives the same answer everywhere.
 
 use super::{
+    buffers,
     file::{File, chosen, plain},
     jobs::{Job, read_jobs},
     keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
@@ -167,7 +168,7 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
     let (output, o_home) = file.part("output", false, diagnostics).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
     let fabric = fabric.map(|(table, home)| read_fabric(table, home, (time, choices), diagnostics));
-    let (fabric, links) = fabric.unwrap_or((None, Vec::new()));
+    let (fabric, mut links) = fabric.unwrap_or((None, Vec::new()));
     let mut experiment = read_experiment(experiment, e_home, present && time, diagnostics);
     let jobs = read_jobs(&file, (portals.is_none(), time), diagnostics);
     give_programs_time(&mut experiment, &jobs);
@@ -179,6 +180,8 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
     };
     let (model, picked) =
         model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
+    let own = read_own(&file, named, diagnostics);
+    buffers::fill(&mut links, model.as_ref(), &own, diagnostics);
     let engine_section = plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics);
     Experiment {
         elsewhere: elsewhere(root, named, choices),
@@ -191,7 +194,7 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         routing: routing
             .and_then(|(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics)),
         jobs,
-        own: read_own(&file, named, diagnostics),
+        own,
         portals: interfaces,
         portals_nodes,
         model,

@@ -64,6 +64,11 @@ impl GridLeg {
         None
     }
 
+    /// Ports of a router that lead along dimensions: in pairs, down and up.
+    pub(crate) fn ports(&self) -> u32 {
+        2 * self.shape.dims.len() as u32
+    }
+
     /// True for a torus.
     pub(crate) fn wraps(&self) -> bool {
         self.shape.wraps

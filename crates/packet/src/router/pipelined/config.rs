@@ -56,6 +56,26 @@ pub enum FlowControl {
     Wormhole,
     /// When there is room for all of the packet, too.
     CutThrough,
+    /// The same; who enters a ring leaves room for one packet more.
+    Bubble,
+}
+
+impl FlowControl {
+    /// Whether a packet goes on only where all of it fits.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self != Self::Wormhole
+    }
+
+    /// Packets that a buffer must hold; of wormhole switching none whole.
+    #[must_use]
+    pub fn packets(self) -> u32 {
+        match self {
+            Self::Wormhole => 0,
+            Self::CutThrough => 1,
+            Self::Bubble => 2,
+        }
+    }
 }
 
 /// Whose buffer space is.
@@ -170,7 +190,7 @@ const VC_ALLOCATORS: [&str; allocator::NAMES.len() + 1] = {
     names
 };
 const SPECULATION: [&str; 3] = ["off", "equal", "yielding"];
-const FLOW_CONTROL: [&str; 2] = ["wormhole", "virtual-cut-through"];
+const FLOW_CONTROL: [&str; 3] = ["wormhole", "virtual-cut-through", "bubble"];
 const SHARING: [&str; 2] = ["private", "shared"];
 
 const fn cycles(name: &'static str, min: u64, default: &'static str, doc: &'static str) -> Param {
@@ -267,7 +287,10 @@ pub const ABOUT: About = About {
             name: "flow_control",
             kind: Kind::Choice(&FLOW_CONTROL),
             default: Some("wormhole"),
-            doc: "`virtual-cut-through`: a packet goes on when there is room for all of it; buffers must hold a packet.",
+            doc: "`virtual-cut-through`: a packet goes on when there is room for all of it; buffers must hold a packet. `bubble`: the same, and a packet that enters a ring of a torus, from a \
+                  terminal or another dimension, goes on only where room for one more is left behind it. So some packet of each ring can always move, and one virtual channel is \
+                  enough; for routing `dimension-order` with `partition = \"bubble\"`. Buffers must hold two packets, and packets be equally long in chunks. \
+                  Packets that enter may wait as long as others pass.",
         },
         Param {
             name: "virtual_output_queues",
@@ -365,7 +388,9 @@ impl Pipeline {
             Some(base::param::Value::Ints(counts)) => per_class(counts, context.vcs, &mut problems),
             _ => None,
         };
-        let whole = values.text("flow_control") == FLOW_CONTROL[1];
+        let flow_control = [FlowControl::Wormhole, FlowControl::CutThrough, FlowControl::Bubble]
+            [place(&FLOW_CONTROL, &values.text("flow_control"))];
+        let whole = flow_control.packets() * context.chunks;
         let pipeline = Self {
             vc_allocator: Some(place(&VC_ALLOCATORS, &values.text("vc_allocator")))
                 .filter(|&n| n < allocator::NAMES.len()),
@@ -382,16 +407,11 @@ impl Pipeline {
                 [place(&SPECULATION, &values.text("speculation"))],
             hold_switch: values.bool("hold_switch"),
             wait_for_tail_credit: values.bool("wait_for_tail_credit"),
-            flow_control: [FlowControl::Wormhole, FlowControl::CutThrough]
-                [place(&FLOW_CONTROL, &values.text("flow_control"))],
+            flow_control,
             virtual_output_queues: values.bool("virtual_output_queues"),
             vcs_per_class: classes,
             ejection_any: values.text("ejection_vcs") == "any",
-            output_queue: if queued {
-                Some(written.unwrap_or(if whole { context.chunks.max(4) } else { 4 }))
-            } else {
-                None
-            },
+            output_queue: if queued { Some(written.unwrap_or(whole.max(4))) } else { None },
             output_buffer: if queued { u32::MAX } else { written.unwrap_or(u32::MAX) },
             unlimited_switch: router == "output-queued",
             input_sharing: sharing("input_buffers"),
@@ -414,9 +434,12 @@ impl Pipeline {
                 "set `flow_control = \"virtual-cut-through\"`, or make `chunk` as large as `packet`",
             );
         }
-        let whole = self.flow_control == FlowControl::CutThrough;
+        if self.flow_control == FlowControl::Bubble {
+            self.refuse_bubble(values, problems);
+        }
+        let mut no = |key: &str, why: String, help: &str| problems.push(Problem::new(key, why).help(help));
         if let Some(queue) = self.output_queue {
-            let least = if whole { context.chunks } else { 1 };
+            let least = (self.flow_control.packets() * context.chunks).max(1);
             if queue < least {
                 no(
                     "output_buffer",
@@ -484,6 +507,26 @@ impl Pipeline {
                 "no buffers are shared".to_owned(),
                 "set `input_buffers` or `output_buffers` to \"shared\"",
             );
+        }
+    }
+}
+
+impl Pipeline {
+    /// What bubbles do not go with.
+    fn refuse_bubble(&self, values: &Values, problems: &mut Vec<Problem>) {
+        let shared = [("input_buffers", self.input_sharing), ("output_buffers", self.output_sharing)];
+        for (key, _) in shared.iter().filter(|(_, sharing)| *sharing != Sharing::Private) {
+            let why = "room that others may take is no bubble".to_owned();
+            problems.push(Problem::new(*key, why).help("leave it out, or choose another `flow_control`"));
+        }
+        if self.wait_for_tail_credit {
+            let why = "a channel that waits for its tail's credit holds one packet, and no bubble beside it"
+                .to_owned();
+            problems.push(Problem::new("wait_for_tail_credit", why).help("leave it out"));
+        }
+        if values.0.contains_key("vcs_per_class") {
+            let why = "with bubbles the routing has one class".to_owned();
+            problems.push(Problem::new("vcs_per_class", why).help("leave it out"));
         }
     }
 }

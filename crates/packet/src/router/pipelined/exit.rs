@@ -36,7 +36,9 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn least(&self, cx: &Static) -> u32 {
         match self.router.rules.flow_control {
             super::config::FlowControl::Wormhole => 1,
-            super::config::FlowControl::CutThrough => cx.net.config.packet.div_ceil(cx.net.config.chunk),
+            super::config::FlowControl::CutThrough | super::config::FlowControl::Bubble => {
+                cx.net.config.packet.div_ceil(cx.net.config.chunk)
+            }
         }
     }
 

@@ -60,6 +60,8 @@ struct Unit {
     stage: Stage,
     /// It keeps its way through the switch.
     held: bool,
+    /// Its packet enters a ring, and must leave a bubble behind.
+    enters: bool,
 }
 
 /// Where chunks of an input VC arrive that are to be sorted by output.
@@ -151,6 +153,8 @@ pub struct Pipelined<M: Mode = Undo> {
     shares: Option<Shares>,
     /// What outputs keep of service classes.
     books: Table<u64, M>,
+    /// Ports below this number of a router lead along rings that have bubbles: see [`fabric::routing::Facts::rings`].
+    rings: u32,
     /// Taken out while a cycle runs.
     work: Option<Box<Work>>,
     /// Most units and ports of a router.
@@ -293,6 +297,12 @@ impl<M: Mode> Pipelined<M> {
         }
     }
 
+    /// Whether a packet that goes on from an input to an output, by their numbers in the router, enters a ring with a bubble.
+    #[inline]
+    fn enters_ring(&self, input: u32, out: u32) -> bool {
+        out < self.rings && input ^ 1 != out
+    }
+
     /// VCs that a packet may get: those of its class, toward a terminal perhaps all.
     fn group(&self, line: &Line, class: u8) -> u16 {
         debug_assert!(class < 16, "there are 16 classes at most");
@@ -378,6 +388,7 @@ impl<M: Mode> Router for Pipelined<M> {
             vc: ChannelId::FIRST,
             stage: Stage::Idle,
             held: false,
+            enters: false,
         };
         let Sets { groups, ejects, class_of, offset: offsets } =
             Sets::new(net).unwrap_or_else(|| classes(&rules, net.routes.vcs().max(1), vcs));
@@ -403,6 +414,7 @@ impl<M: Mode> Router for Pipelined<M> {
             offsets,
             books: Self::new_books(shares.as_ref(), ports),
             shares,
+            rings: if rules.flow_control == FlowControl::Bubble { net.routes.rings() } else { 0 },
             work: None,
             widest,
         };
@@ -533,7 +545,9 @@ impl<M: Mode> Router for Pipelined<M> {
     fn packet_room(n: &Net<Self>, cx: &Static) -> u32 {
         match n.router.rules.flow_control {
             FlowControl::Wormhole => 1,
-            FlowControl::CutThrough => cx.net.config.packet.div_ceil(cx.net.config.chunk),
+            FlowControl::CutThrough | FlowControl::Bubble => {
+                cx.net.config.packet.div_ceil(cx.net.config.chunk)
+            }
         }
     }
 

@@ -2,7 +2,9 @@
 
 use base::{
     param::{Problem, Value, Values},
+    rate::Bandwidth,
     registry::{About, Registered, find},
+    time::Ps,
 };
 use model::section::{Listed, Section};
 
@@ -24,6 +26,32 @@ pub struct PresetEntry {
     pub router: &'static str,
     /// What it sets, by key.
     pub sets: &'static [(&'static str, Set)],
+    /// Most bytes that a virtual channel's buffer has, if its credits count no more.
+    pub largest_buffer: Option<u64>,
+}
+
+/// A link whose buffers a preset gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Rate of the link.
+    pub bandwidth: Bandwidth,
+    /// Time through the router before it and on the wire, and of a credit.
+    pub delays: Ps,
+    /// Largest packet in bytes, in whole chunks.
+    pub packet: u64,
+}
+
+impl PresetEntry {
+    /// Buffer of a virtual channel behind a link, in bytes: what the link carries until a credit is back, one packet that comes in and one that goes on, in whole packets.
+    /// At most [`PresetEntry::largest_buffer`], but a packet.
+    #[must_use]
+    pub fn buffer(&self, link: Loop) -> u64 {
+        debug_assert!(link.packet > 0, "packets have bytes");
+        let carried = (link.bandwidth.bytes_per_s() * link.delays as f64 / 1e12).ceil() as u64;
+        let wanted = carried.div_ceil(link.packet).saturating_add(2);
+        let most = self.largest_buffer.map_or(u64::MAX, |most| (most / link.packet).max(1));
+        wanted.min(most).saturating_mul(link.packet)
+    }
 }
 
 impl Registered for PresetEntry {
@@ -43,7 +71,8 @@ pub const PRESETS: &[PresetEntry] = &[
             doc: "Sets, where the file says nothing else: `flow_control = \"virtual-cut-through\"`, `virtual_output_queues = true`, `vc_allocator = \"piggyback\"`, \
                   `switch_allocator = \"islip\"`, `hold_switch = true`, `ejection_vcs = \"class\"`. Packets wait at their input in a queue for each output and virtual lane, go on when \
                   the next switch has room for all of them, and cross the switch whole; on their way out to a host they keep the lanes of their class. Lanes are `vcs` of [model]; their \
-                  arbitration is section [service]. Not set, since products differ: buffers (`vc_buffer`), delays, speed-up. Not modelled: credits of 64 B blocks for packets \
+                  arbitration is section [service]. Buffers of link classes without `vc_buffer` hold what the link carries in `router_delay`, its `latency` and `credit_delay`, and two packets, at most 128 KiB: credits are \
+                  counted in 2048 blocks of 64 B, and more is refused. Not set, since products differ: delays, speed-up. Not modelled: credits of 64 B blocks for packets \
                   of other sizes than whole chunks.",
             source: "InfiniBand Architecture Specification, volume 1, chapters 7.6 (virtual lanes), 7.9 (credits), 18 (switches); MARS, section 2.3.1, names such a model.",
             params: &[],
@@ -57,6 +86,7 @@ pub const PRESETS: &[PresetEntry] = &[
             ("hold_switch", Set::Flag(true)),
             ("ejection_vcs", Set::Word("class")),
         ],
+        largest_buffer: Some(2048 * 64),
     },
     PresetEntry {
         about: About {
@@ -65,8 +95,8 @@ pub const PRESETS: &[PresetEntry] = &[
             doc: "Sets, where the file says nothing else: `flow_control = \"virtual-cut-through\"`, `virtual_output_queues = true`, `vc_allocator = \"piggyback\"`, \
                   `switch_allocator = \"islip\"`. A combined input- and output-buffered switch with a queue for each output and virtual circuit at inputs and a switch twice as fast as its links \
                   (`speedup` of `combined`), which is what MARS tells of its switch module. The numbers of a hub's links are of the fabric: 7 to its drawer of 24 GB/s, 24 to its supernode of \
-                  5 GB/s, 16 to others of 10 GB/s, summed over both directions. Buffer sizes and allocators were not published: `vc_buffer` and `output_buffer` are \
-                  yours to choose. Not modelled: the hub's own units for collectives and memory.",
+                  5 GB/s, 16 to others of 10 GB/s, summed over both directions. Buffer sizes and allocators were not published: buffers of link classes without `vc_buffer` hold what \
+                  the link carries in `router_delay`, its `latency` and `credit_delay`, and two packets, so that each level has its own. `output_buffer` is yours to choose. Not modelled: the hub's own units for collectives and memory.",
             source: "Denzel et al.: A Framework for End-to-end Simulation of High-performance Computing Systems, SIMUTools 2008, section 2.3.1; Arimilli et al.: The PERCS High-Performance Interconnect, \
                      Hot Interconnects 2010.",
             params: &[],
@@ -78,6 +108,7 @@ pub const PRESETS: &[PresetEntry] = &[
             ("vc_allocator", Set::Word("piggyback")),
             ("switch_allocator", Set::Word("islip")),
         ],
+        largest_buffer: None,
     },
 ];
 
@@ -133,6 +164,22 @@ mod tests {
             home,
             complete: true,
         }
+    }
+
+    /// 24 GB/s, 1 us there and back: 24,000 bytes are under way.
+    #[test]
+    fn buffers_hold_what_a_link_carries() {
+        let rate = Bandwidth::new(24_000_000_000, 1).expect("a rate");
+        let link = |delays, packet| Loop { bandwidth: rate, delays, packet };
+        let [infiniband, percs] = PRESETS else { panic!("two presets") };
+        for preset in [infiniband, percs] {
+            assert_eq!(preset.buffer(link(1_000_000, 2048)), (12 + 2) * 2048);
+            assert_eq!(preset.buffer(link(1_000_000, 24_000)), 3 * 24_000);
+            assert_eq!(preset.buffer(link(2, 2048)), 3 * 2048);
+        }
+        assert_eq!(infiniband.buffer(link(9_000_000, 4096)), 128 << 10, "credits count no more");
+        assert_eq!(percs.buffer(link(9_000_000, 4096)), (53 + 2) * 4096);
+        assert_eq!(infiniband.buffer(link(2, 1 << 20)), 1 << 20);
     }
 
     /// Each makes a router, its keys are declared with such values, its page tells each of them, and what the file says goes first.

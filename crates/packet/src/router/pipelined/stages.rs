@@ -2,7 +2,7 @@
 
 use super::{
     Pipelined, Unit, Work,
-    config::{FlowControl, Sharing, Speculation},
+    config::{Sharing, Speculation},
     cycle::{Queue, Step},
 };
 use crate::places::LocalPort;
@@ -189,11 +189,13 @@ impl<M: Mode> Net<Pipelined<M>> {
         };
         // Routing of no cycles lets the head ask in this very step; else a picosecond keeps it out of the first step of the cycle in which routing ends.
         let cycles = self.router.rules.routing;
+        let enters = self.router.enters_ring(step.port(at.input), step.port(out));
         let ready = if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 };
         let row = self.router.units.edit(at.unit);
         debug_assert!(row.stage == Stage::Idle, "a head is routed once");
         row.stage = Stage::Routed;
         (row.out, row.vc, row.state) = (out, class, state);
+        row.enters = enters;
         row.ready = ready;
         true
     }
@@ -202,15 +204,15 @@ impl<M: Mode> Net<Pipelined<M>> {
     pub(super) fn free_vcs(&self, cx: &Static, row: &Unit, group: u16) -> u16 {
         debug_assert!(!row.fifo.is_empty(), "a packet asks");
         let mut free = group & !*self.router.taken.get(row.out);
-        let (wait, whole) = (
-            self.router.rules.wait_for_tail_credit,
-            self.router.rules.flow_control == FlowControl::CutThrough,
-        );
+        let (wait, whole) =
+            (self.router.rules.wait_for_tail_credit, self.router.rules.flow_control.is_whole());
         // The usual case looks at nothing but the bits.
         if !wait && !whole {
             return free;
         }
         let chunks = u32::from(self.packets.get(self.chunks.get(row.fifo.head).packet).chunks);
+        // Packets are equally long where bubbles are kept.
+        let chunks = if row.enters { 2 * chunks } else { chunks };
         for vc in channels::each(group) {
             let v = self.vc_row(row.out, vc);
             let waits = wait && (self.vcs.get(v).occupancy > 0 || !self.vcs.get(v).own.is_empty());
