@@ -284,6 +284,27 @@ fn options_of_commands_exist() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The page of commands has a row for each command and each exit code that the program's help has, with the same number.
+#[test]
+fn the_page_of_commands_is_whole() {
+    let page = Page::read("docs/commands.md").text;
+    let run = Command::new(NETLOOM).arg("--help").output().expect("it starts");
+    let help = String::from_utf8_lossy(&run.stdout).into_owned();
+    let part = |head: &str| {
+        help.split(head).nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or("").to_owned()
+    };
+    let first = |line: &str| line.split_whitespace().next().unwrap_or("").to_owned();
+    let names: Vec<String> =
+        part("\nCommands:\n").lines().filter(|l| !l.starts_with("   ")).map(first).collect();
+    let codes: Vec<String> = part("\nExit codes:\n").lines().map(first).collect();
+    assert!(names.len() > 20 && codes.len() == 13, "{names:?} {codes:?}");
+    let mut missing: Vec<String> = names.into_iter().filter(|n| n != "help").collect();
+    missing.retain(|name| !page.contains(&format!("| `netloom {name}")));
+    assert!(missing.is_empty(), "docs/commands.md lacks {missing:?}");
+    let lacks = codes.iter().find(|code| !page.contains(&format!("\n| {code} | ")));
+    assert!(lacks.is_none(), "docs/commands.md lacks exit code {lacks:?}");
+}
+
 /// Planted: another line, a line more and another status are found; times are not.
 #[test]
 #[cfg(unix)]

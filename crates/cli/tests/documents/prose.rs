@@ -1,6 +1,7 @@
 //! Plain English: how long sentences are, and which words no page has.
 
 use crate::page::{Page, Piece};
+use std::process::Command;
 
 /// Words per sentence, at most.
 const LONGEST: usize = 35;
@@ -28,7 +29,15 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("way round", "path around the ring"),
     ("on their way", "in flight"),
     ("on the way", "along the path"),
+    ("no way", "no path"),
+    ("minimal way", "minimal path"),
 ];
+
+/// Words that count: symbols of a formula do not.
+fn counted(words: &[&str]) -> usize {
+    let letters = |word: &str| word.chars().filter(|c| c.is_alphabetic()).count();
+    words.iter().filter(|word| letters(word) > 1 || matches!(**word, "a" | "A" | "I")).count()
+}
 
 /// Sentences of a text, with their words counted. Code counts as one word.
 fn sentences(text: &str) -> Vec<(usize, String)> {
@@ -42,12 +51,12 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
         // Abbreviations and dots between numbers end no sentence.
         let short = ["e.g.", "i.e.", "et", "al.", "vs.", "W.", "E.", "J.", "P.", "Y.", ".."];
         if bare.ends_with(['.', '!', '?', ':', ';']) && !short.contains(&bare) {
-            let count = words.iter().filter(|w| w.contains(|c: char| c.is_alphanumeric())).count();
+            let count = counted(&words);
             found.push((count, words.join(" ")));
             words.clear();
         }
     }
-    let count = words.iter().filter(|w| w.contains(|c: char| c.is_alphanumeric())).count();
+    let count = counted(&words);
     found.push((count, words.join(" ")));
     found.retain(|(count, _)| *count > 0);
     found
@@ -95,13 +104,6 @@ fn forbidden(place: &str, text: &str) -> Vec<String> {
     .collect()
 }
 
-/// The pages that people wrote: the reference is printed by the program, the summary is a list of links.
-fn pages() -> Vec<Page> {
-    let mut pages = Page::all();
-    pages.retain(|page| page.name != "docs/SUMMARY.md" && page.name != "docs/reference.md");
-    pages
-}
-
 fn prose(page: &Page) -> Vec<String> {
     page.pieces()
         .into_iter()
@@ -118,10 +120,73 @@ fn sentences_are_short() {
 
 #[test]
 fn no_page_has_private_words() {
-    let pages = pages();
+    let mut pages = Page::all();
+    pages.retain(|page| page.name != "docs/SUMMARY.md");
     let found: Vec<String> =
         pages.iter().flat_map(|page| forbidden(&page.name, &page.without_blocks())).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Help of a command and of all below it.
+fn helps(path: &[&str], found: &mut Vec<(String, String)>) {
+    let run = Command::new(env!("CARGO_BIN_EXE_netloom")).args(path).arg("--help").output();
+    let text = String::from_utf8_lossy(&run.expect("it starts").stdout).into_owned();
+    let below = text.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or("");
+    let names =
+        below.lines().filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    for name in names {
+        helps(&[path, &[name]].concat(), found);
+    }
+    found.push((format!("netloom {} --help", path.join(" ")), text.clone()));
+}
+
+#[test]
+fn help_has_no_private_words() {
+    let mut all = Vec::new();
+    helps(&[], &mut all);
+    assert!(all.len() > 30, "{} commands", all.len());
+    let found: Vec<String> = all.iter().flat_map(|(place, text)| forbidden(place, text)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Messages that tests hold: each snapshot of a diagnostic.
+#[test]
+fn messages_are_plain() {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("tests/snapshots").expect("snapshots") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.contains("@") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("text");
+        // Lines of the file that is shown, and the expression that the snapshot is of, are not ours.
+        let ours = |line: &&str| {
+            line.starts_with("error:")
+                || line.contains("= help:")
+                || line.contains("= note:")
+                || line.ends_with(" found")
+        };
+        let lines = text.lines().filter(ours);
+        // A cycle of channels is a list.
+        let messages: Vec<String> =
+            lines.filter(|line| !line.contains(" -> router ")).map(str::to_owned).collect();
+        for message in &messages {
+            found.extend(forbidden(&name, message));
+            // Lists of names are no sentences.
+            if !message.contains("known are") && !message.contains("known keys") {
+                found.extend(too_long(&name, std::slice::from_ref(message), LONGEST as f64));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The summary is a list of links.
+fn pages() -> Vec<Page> {
+    let mut pages = Page::all();
+    pages.retain(|page| page.name != "docs/SUMMARY.md");
+    pages
 }
 
 /// Planted: a sentence of 36 words, a page of sentences with 21, and a private word are found; the same in code are not.
