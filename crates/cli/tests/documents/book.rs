@@ -77,7 +77,7 @@ fn mdbook_builds_it() {
     let build =
         Command::new("mdbook").arg("build").arg(Path::new(ROOT).join("docs")).arg("-d").arg(&folder).output();
     let Ok(run) = build else {
-        println!(
+        eprintln!(
             "SKIPPED: mdbook is not installed (cargo install mdbook); links and contents are looked at without it"
         );
         return;

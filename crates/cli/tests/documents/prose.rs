@@ -137,7 +137,7 @@ fn helps(path: &[&str], found: &mut Vec<(String, String)>) {
     for name in names {
         helps(&[path, &[name]].concat(), found);
     }
-    found.push((format!("netloom {} --help", path.join(" ")), text.clone()));
+    found.push((format!("netloom {} --help", path.join(" ")), text));
 }
 
 #[test]
