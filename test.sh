@@ -214,6 +214,7 @@ fi
 command -v chromium >/dev/null || crates/report/install-browser.sh >/dev/null 2>&1 ||
   skip 'the page in a browser' 'crates/report/install-browser.sh, as root'
 tests
+command -v mdbook >/dev/null || skip 'the book, as mdBook builds it' 'cargo install mdbook'
 [ ${#mpi[@]} -gt 0 ] || skip 'runs over MPI ranks' 'crates/mpi/install-mpi.sh, as root on Debian or Ubuntu'
 command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'
 command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'apt-get install otf2-tools'

@@ -14,8 +14,8 @@ fn json(arguments: &[&str]) -> Json {
 
 /// Its tables hold all of the registry, and its example of a diagnostic is what is printed.
 #[test]
-fn the_readme_names_what_can_be_named() {
-    let readme = std::fs::read_to_string("../../README.md").expect("it is in the tree");
+fn the_book_names_what_can_be_named() {
+    let page = std::fs::read_to_string("../../docs/experiment-file.md").expect("it is in the tree");
     let registry = netloom::Registry::standard();
     let topologies = registry.topologies.iter().map(|e| e.about.name);
     let routings = registry.routings.iter().map(|e| e.about.name);
@@ -23,11 +23,11 @@ fn the_readme_names_what_can_be_named() {
     let placements = registry.placements.iter().map(|e| e.about.name);
     let models = registry.models.iter().map(|e| e.about.name);
     let all = topologies.chain(routings.clone()).chain(arrivals).chain(placements).chain(models);
-    let missing: Vec<&str> = all.filter(|name| !readme.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "README.md does not name {missing:?}");
+    let missing: Vec<&str> = all.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/experiment-file.md does not name {missing:?}");
     let quoted: Vec<String> = routings.map(|name| format!("\"{name}\"")).collect();
     let known = format!("= help: known are {} (see `netloom list routings`)", quoted.join(", "));
-    assert!(readme.contains(&known), "README.md should show\n{known}");
+    assert!(page.contains(&known), "docs/experiment-file.md should show\n{known}");
 }
 
 /// A cycle of channels that was asked for is noted; one that was not is refused (`bad/cyclic-routing.toml`).

@@ -205,7 +205,7 @@ fn what_fails_is_named() {
     let cables = fail(&["S00000:3", "S00001:4"]);
     assert_eq!(
         cables["failed"], "2 cables; 2 hosts cut off and left out",
-        "no way is left between the leaves"
+        "no path is left between the leaves"
     );
     let bruck =
         ["congestion", TREE, "-p", "bruck", "--mapping", "identity", "--engine", "updn", "--ranks", "4"];
@@ -229,7 +229,7 @@ fn mistakes_are_reported() {
         (vec!["congestion", TREE, "-p", "bisekt"], 2, "did you mean bisect"),
         (vec!["congestion", TREE, "--ranks", "9"], 2, "4 hosts"),
         (vec!["congestion", TREE, "--engine", "minhopp"], 2, "did you mean `minhop`"),
-        (vec!["congestion", TREE, TREE], 4, "already tells"),
+        (vec!["congestion", TREE, TREE], 4, "already holds"),
         (vec!["congestion", "nowhere.dot"], 4, "cannot be read"),
         (vec!["congestion", "tests/good.toml", TREE], 2, "stands alone"),
         (vec!["congestion", "tests/fabric-only.toml"], 2, "no routes"),

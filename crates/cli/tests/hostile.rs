@@ -247,7 +247,7 @@ fn many_mistakes_are_counted() {
     let run = netloom(&["check", file.to_str().unwrap()]);
     assert_eq!(run.status, 3);
     assert!(
-        run.err.ends_with("50000 mistakes found; the first 100 are shown\n"),
+        run.err.ends_with("50000 errors found; the first 100 are shown\n"),
         "{}",
         &run.err[run.err.len() - 200..]
     );

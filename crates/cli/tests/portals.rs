@@ -312,10 +312,10 @@ fn polling_for_nothing_is_a_deadlock() {
     let Some(program) = compile("crates/cli/tests/portals/vain.c") else { return };
     let lost = ["--set", "portals.loss=1.0"];
     for (how, reported) in [
-        ("queue", "rank 1 looks again and again by PtlEQGet, in vain"),
-        ("poll", "rank 0 looks again and again by PtlCTPoll, in vain"),
-        ("get", "rank 1 looks again and again by PtlCTGet, in vain"),
-        ("sync", "rank 0 looks again and again by PtlAtomicSync, in vain"),
+        ("queue", "rank 1 looks again and again by PtlEQGet, without success"),
+        ("poll", "rank 0 looks again and again by PtlCTPoll, without success"),
+        ("get", "rank 1 looks again and again by PtlCTGet, without success"),
+        ("sync", "rank 0 looks again and again by PtlAtomicSync, without success"),
         ("wait", "rank 1 waits in PtlCTWait"),
     ] {
         let out = program.run(2, &lost, &[how]);

@@ -291,7 +291,8 @@ fn replays_of_looks() {
             let set = format!("model.kind=\"{kind}\"");
             let out = program.replay(&record, &["--set", &set, "--set", "portals.loss=1.0"]);
             let reported = text(&out.stderr);
-            let all = (0..2).all(|r| reported.contains(&format!("rank {r} looks again and again, in vain")));
+            let all = (0..2)
+                .all(|r| reported.contains(&format!("rank {r} looks again and again, without success")));
             assert!(out.status.code() == Some(5) && all, "{how}: {reported}");
         }
     }

@@ -97,13 +97,12 @@ fn resolved_experiments_are_valid() {
     }
 }
 
-/// The example of the README, and the ends of what a file must have: a sweep's axes may set what the rest leaves out.
+/// The example of the book, and the ends of what a file must have: a sweep's axes may set what the rest leaves out.
 #[test]
 fn what_is_needed_depends_on_what_is_there() {
     let validator = validator();
-    let readme = std::fs::read_to_string("../../README.md").expect("it is in the tree");
-    let shown =
-        readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let page = std::fs::read_to_string("../../docs/experiment-file.md").expect("it is in the tree");
+    let shown = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     assert_eq!(mistakes(&validator, &value(shown).expect("TOML")), "");
     let axis = "[[sweep.axis]]\npath = \"job.0.load\"\nvalues = [0.1]\n";
     let file = std::fs::read_to_string("tests/good.toml").expect("text").replace("load = 0.5\n", "");

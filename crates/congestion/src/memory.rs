@@ -14,7 +14,7 @@ pub fn predict(setup: &CongestionSetup) -> Prediction {
     let mut parts = vec![
         ("graph", links * 2 * size_of::<Port>() as u64),
         ("counters", threads * links * 12),
-        ("ways", threads * ranks * 2 * 64),
+        ("paths", threads * ranks * 2 * 64),
         ("mappings", runs * 64),
         ("fixed", 24 << 20),
     ];

@@ -207,7 +207,7 @@ impl CongestionSetup {
         let mut summary = Summary::new(fingerprint(&outcome), Verdict::ok(), serde_json::Value::Null);
         if outcome.totals.unreachable > 0 {
             summary.verdict.flag("unreachable");
-            summary.verdict.detail.push(format!("{} messages have no way", outcome.totals.unreachable));
+            summary.verdict.detail.push(format!("{} messages have no path", outcome.totals.unreachable));
         }
         if routes.spreads() {
             summary.verdict.flag("single-path");

@@ -1,4 +1,4 @@
-//! Draws the 72-node dragonfly of the README: `cargo run -p netloom-fabric --example picture > docs/dragonfly-72.svg`.
+//! Draws the 72-node dragonfly of the tutorial: `cargo run -p netloom-fabric --example picture > docs/dragonfly-72.svg`.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use base::index::{RouterId, TerminalId};
@@ -127,7 +127,7 @@ fn main() {
         "{GROUPS} groups of {ROUTERS_PER_GROUP} routers (squares) with 2 terminals each (circles): {} nodes",
         fabric.terminals()
     );
-    let lines = [caption.as_str(), "orange: a minimal way that visits 4 routers, local, global, local"];
+    let lines = [caption.as_str(), "orange: a minimal path that visits 4 routers, local, global, local"];
     for (line, y) in lines.into_iter().zip([640, 664]) {
         svg += &format!("<text x='310' y='{y}' text-anchor='middle'>{line}</text>\n");
     }

@@ -94,7 +94,7 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         diagnostics.push(Diagnostic::new(section.home, message).help(help));
     }
     if let (true, Some(faults)) = (platform, parts.written.faults) {
-        let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
+        let message = "a platform takes no [faults]: its `events` say how bandwidths change";
         diagnostics.push(Diagnostic::new(faults.home, message));
     }
     let key = "accuracy";
@@ -118,7 +118,7 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
 fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> Option<Energy> {
     let section = &parts.written.own(energy::ABOUT.name)?.section;
     if platform {
-        let message = "a platform tells links, not routers and interfaces: it takes no [energy]";
+        let message = "a platform has links, not routers and interfaces: it takes no [energy]";
         diagnostics.push(Diagnostic::new(section.home, message).help("use a topology"));
         return None;
     }
@@ -127,7 +127,7 @@ fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         let asks = section.get(key).is_some_and(|value| *value != Value::Bool(false));
         if section.places.contains_key(key) && asks {
             let message =
-                format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
+                format!("`{key}` needs to know when each link is idle, which model \"flow\" does not know");
             diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
         }
     }

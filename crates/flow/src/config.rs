@@ -15,10 +15,10 @@ pub const ABOUT: About = About {
     doc: "A message waits for the latency of its route, then its bytes flow at the share that the links of the route leave it; shares are \
           max-min fair and change when flows begin, end or a bandwidth changes. `preset` chooses the rules. `max-min`: \
           equal shares, nothing else. The others are SimGrid's, with its factors: `maxmin` shares as 1 / latency; `cm02` adds cross-traffic \
-          (acknowledgements take 5 % on the way back) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
+          (acknowledgements take 5 % in the other direction) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
           multiplies bandwidth by 0.97 and latency by 13.01 and weights by 1 / (latency + 20537 B / bandwidth of each link); `smpi` has factors by \
           size and 8775 B. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`), as load has it if the routing is adaptive; where it takes one, that is what the routing says when the message is sent. An adaptive routing sees as backlog 4 KiB for every message \
-          on a link. When links fail during a run, flows that cross them take a new way for what is left, and its latency again. \
+          on a link. When links fail during a run, flows that cross them take a new path for what is left, and its latency again. \
           Not modelled: packets, buffers, and so queues, head-of-line blocking and credits; `packet` does that.",
     source: "Bertsekas, Gallager: Data Networks, section 6.5.2 (max-min fairness); Velho, Legrand: Accuracy study and improvement of network \
              simulation in the SimGrid framework, SIMUTools 2009 (LV08); factors as in SimGrid 3.32",
@@ -65,7 +65,7 @@ pub const ABOUT: About = About {
             kind: Kind::Choice(&["divided", "single"]),
             default: Some("divided"),
             doc: "What becomes of a message where the routing spreads packets over several paths. `divided`: it flows over all of them at once, divided equally among the choices that \
-                  the routing names at each router (the verdict says `divided-evenly`). Where the routing chooses by load, up to 32 packets of the message (one of 2 KiB each) ask it for their ways, one \
+                  the routing names at each router (the verdict says `divided-evenly`). Where the routing chooses by load, up to 32 packets of the message (one of 2 KiB each) ask it for their paths, one \
                   after another, and see 4 KiB of backlog for each message on a link; as others begin and end they ask again (`divided-by-load`). \
                   With more links than `max_links` it takes one path, and the verdict says `single-path`. `single`: it always takes one.",
         },

@@ -122,7 +122,7 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         return refuse("model \"flow\" needs the parameters of all link classes".into());
     }
     if let (Some(_), Some(_)) = (platform, &setup.change) {
-        return refuse("a platform tells itself how bandwidths change: it takes no [faults]".into());
+        return refuse("a platform says itself how bandwidths change: it takes no [faults]".into());
     }
     Roster::check(&setup.jobs).map_err(Failure::Setup)?;
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);

@@ -101,7 +101,7 @@ fn how_it_ended(cx: &Context, ended: &Ended, (closed, stuck): (bool, &Stuck), ve
         verdict.find(State::Deadlock, stuck.lines());
     } else if ended.dry && active > 0 {
         let why = "a link has no bandwidth".to_owned();
-        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(active))]);
+        verdict.find(State::Starved, [format!("{} under way without end: {why}", are(active))]);
     } else if closed && (active > 0 || domain.cut || domain.has_more()) {
         verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
     } else if !stuck.is_done() {

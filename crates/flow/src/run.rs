@@ -92,13 +92,13 @@ fn no_path(cx: &Context, source: TerminalId, destination: TerminalId) -> String 
         Some(platform) => {
             let (a, b) = (platform.host(source), platform.host(destination));
             let cross = if cx.config.rules.cross > 0.0 {
-                " (acknowledgements need the way back: see `cross_traffic`)"
+                " (acknowledgements need the other direction: see `cross_traffic`)"
             } else {
                 ""
             };
             format!("the platform has no route from `{a}` to `{b}`{cross}")
         }
-        None => format!("the routing finds no way from terminal {source} to terminal {destination}"),
+        None => format!("the routing finds no path from terminal {source} to terminal {destination}"),
     }
 }
 

@@ -111,7 +111,7 @@ fn node(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Node> {
         diagnostics.push(Diagnostic::new(section.place("cores"), message).help(help));
     }
     if parts.measure.messages {
-        let message = "model \"delay\" does not tell the times of messages by size where nodes are described";
+        let message = "model \"delay\" does not know the times of messages by size where nodes are described";
         let help = "leave out `messages` of [output], or [node]";
         diagnostics.push(Diagnostic::new(section.home, message).help(help));
     }

@@ -33,7 +33,7 @@ impl ClassPaths {
         ends.dedup();
         let rows = ends.len();
         if (rows * rows) as u64 > MAX_TABLE {
-            return Err(format!("ways between {rows} routers do not fit the table of losses by class"));
+            return Err(format!("paths between {rows} routers do not fit the table of losses by class"));
         }
         let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
         let mut known = BTreeMap::from([(Vec::new(), 0u16)]);
@@ -51,7 +51,7 @@ impl ClassPaths {
                 let next = known.len();
                 let index = *known.entry(sequence).or_insert(next.min(usize::from(u16::MAX)) as u16);
                 if index == u16::MAX {
-                    return Err("there are too many different ways for losses by class".to_owned());
+                    return Err("there are too many different paths for losses by class".to_owned());
                 }
                 table.push(index);
             }

@@ -94,7 +94,7 @@ const LOGGOPS: [Param; 13] = [
         name: "hop_latency",
         kind: Kind::Time,
         default: Some("0 s"),
-        doc: "Added to the latency for every link between routers on a shortest way from source to destination.",
+        doc: "Added to the latency for every link between routers on a shortest path from source to destination.",
     },
     Param {
         name: "byte_time",

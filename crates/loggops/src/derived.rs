@@ -61,7 +61,7 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
         return Costs { derived: None, parameters };
     };
     if links.len() != fabric.classes().len() {
-        let from = "default: [fabric] does not tell all its links";
+        let from = "default: [fabric] does not give all its links";
         let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
         return Costs { derived: None, parameters };
     }

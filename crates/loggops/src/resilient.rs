@@ -62,7 +62,7 @@ pub const PARAMS: [Param; 19] = [
         "class_loss",
         Kind::Texts,
         "[]",
-        "Loss of link classes in place of `loss`, such as `[\"global=0.01\"]`; messages take a shortest way.",
+        "Loss of link classes in place of `loss`, such as `[\"global=0.01\"]`; messages take a shortest path.",
     ),
     key(
         "tamper",
@@ -127,7 +127,7 @@ pub const PARAMS: [Param; 19] = [
         "fit",
         Kind::File,
         "",
-        "File of fits (`netloom resilient --fit`), for `evaluate = \"fit\"`. Nothing is extrapolated: other parameters, losses, windows or longer ways than \
+        "File of fits (`netloom resilient --fit`), for `evaluate = \"fit\"`. Nothing is extrapolated: other parameters, losses, windows or longer paths than \
          were fitted are refused.",
     ),
 ];

@@ -142,9 +142,9 @@ pub const ABOUT: About = About {
 pub const SECTION: SectionEntry = SectionEntry {
     about: ABOUT,
     choices: &[],
-    elsewhere: Some(Refusal { why: "it does not tell what each link does", help: "use model \"packet\"" }),
+    elsewhere: Some(Refusal { why: "it does not know what each link does", help: "use model \"packet\"" }),
     on_portals: Some(Refusal {
-        why: "[energy] is for jobs: it is not told of Portals programs",
+        why: "[energy] is for jobs: it knows no Portals programs",
         help: "remove the section",
     }),
 };

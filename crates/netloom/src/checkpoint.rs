@@ -144,7 +144,7 @@ pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
     let bytes = fs::read(path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => {
             Error::new(ErrorKind::Input, format!("there is no checkpoint `{}`", path.display()))
-                .with_help("a run leaves one if it is told to: [engine] checkpoint, SIGTERM or SIGUSR1")
+                .with_help("a run leaves one if it is asked to: [engine] checkpoint, SIGTERM or SIGUSR1")
         }
         _ => refuse(&format!("cannot be read: {e}")),
     })?;

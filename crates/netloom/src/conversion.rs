@@ -132,7 +132,7 @@ fn by_name(name: &str) -> Result<Format, Error> {
         Some("ranks") => Ok(Format::Ranks),
         Some("otf2") => Ok(Format::Otf2),
         _ => {
-            let message = format!("the name `{name}` does not tell the format");
+            let message = format!("the name `{name}` does not show the format");
             let help =
                 "end it with .goal, .bin or .ranks, or add --to goal, goal-binary, ranks or simgrid-ti";
             Err(Error::new(ErrorKind::Usage, message).with_help(help))

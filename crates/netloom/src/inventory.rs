@@ -27,7 +27,7 @@ pub fn text(subnet: &Subnet) -> String {
     };
     let lanes = match &subnet.lanes {
         Some(lanes) => format!("{} in use", lanes.count()),
-        None => "not told".to_owned(),
+        None => "not given".to_owned(),
     };
     let lines = [
         ("hosts", subnet.hosts.len().to_string()),

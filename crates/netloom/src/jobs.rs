@@ -109,7 +109,7 @@ fn build_job(
     let timed = workload.takes.arrivals() || workload.takes == Takes::List;
     if timed && loaded && site.bandwidth.is_none() && site.fabric.is_some() {
         let message =
-            "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
+            "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not give";
         let help = "give [fabric] a `link.terminal`";
         diagnostics.push(Diagnostic::new(section.place("load"), message).help(help));
         return None;

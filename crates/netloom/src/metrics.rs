@@ -56,7 +56,7 @@ pub fn text(fabric: &Fabric, m: &Metrics) -> String {
     } else {
         String::new()
     };
-    let diameter = d.diameter.map_or_else(|| "none: some pairs have no way".to_owned(), |d| d.to_string());
+    let diameter = d.diameter.map_or_else(|| "none: some pairs have no path".to_owned(), |d| d.to_string());
     lines.push(("diameter", format!("{diameter}{sample}")));
     lines.push(("distance", format!("{:.3} links between routers in the mean{sample}", d.mean)));
     let rows: Vec<(usize, u64)> = d.histogram.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect();
@@ -78,12 +78,12 @@ pub fn text(fabric: &Fabric, m: &Metrics) -> String {
         let sources = format!("from {} of {} routers", s.sources, d.routers);
         lines.push((
             "shortest",
-            format!("{} ways in the mean, {} at least, {sources}", paths(s.mean), s.least),
+            format!("{} paths in the mean, {} at least, {sources}", paths(s.mean), s.least),
         ));
     }
     if let Some(p) = &m.disjoint {
         let pairs = format!("over {} pairs of routers", p.pairs);
-        lines.push(("disjoint", format!("{:.3} ways in the mean, {} at least, {pairs}", p.mean, p.least)));
+        lines.push(("disjoint", format!("{:.3} paths in the mean, {} at least, {pairs}", p.mean, p.least)));
     }
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }

@@ -316,7 +316,8 @@ fn wait(opensm: &mut Watched, scratch: &Path, request: &Request<'_>) -> Result<(
             Ok(None) if begun.elapsed() >= timeout => {
                 let message =
                     format!("opensm did not end in {} s: {}", timeout.as_secs(), tail(&at("opensm.log")));
-                let help = "an engine that does not suit the network is tried for ever; else raise --timeout";
+                let help =
+                    "an engine that does not suit the network is tried without end; else raise --timeout";
                 return Err(Error::new(ErrorKind::Limit, message).with_help(help));
             }
             Ok(None) => sleep(LOOK),

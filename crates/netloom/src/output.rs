@@ -189,7 +189,7 @@ pub fn saver(
     signals: Arc<Signals>,
 ) -> Result<Saver, Error> {
     let here = std::env::current_dir()
-        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot tell the present directory: {e}")))?;
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find the present directory: {e}")))?;
     let header = Header {
         build: program.build.to_owned(),
         file: (prepared.input.file.clone(), prepared.file.1.clone()),

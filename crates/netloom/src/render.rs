@@ -27,7 +27,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     }
     let count = diagnostics.len();
     let first = if count > SHOWN { format!("; the first {SHOWN} are shown") } else { String::new() };
-    text + &format!("{count} {} found{first}\n", if count == 1 { "mistake" } else { "mistakes" })
+    text + &format!("{count} {} found{first}\n", if count == 1 { "error" } else { "errors" })
 }
 
 fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
@@ -108,7 +108,7 @@ mod tests {
             "  |",
             "  = help: write \"30 ns\"",
             "",
-            "1 mistake found",
+            "1 error found",
             "",
         ];
         assert_eq!(render(&all, false), drawn.join("\n"));

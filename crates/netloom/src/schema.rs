@@ -82,7 +82,7 @@ pub fn schema(registry: &Registry) -> Json {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": ID,
         "title": "Netloom experiment",
-        "description": "An experiment of Netloom, a simulator of interconnects. `netloom explain NAME` tells more of each name.",
+        "description": "An experiment of Netloom, a simulator of interconnects. `netloom explain NAME` says more of each name.",
         "type": "object",
         "properties": shapes,
         "additionalProperties": false,

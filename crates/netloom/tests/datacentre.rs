@@ -189,10 +189,10 @@ fn mistakes_are_shown_at_their_lines() {
     assert!(said("1000 50\n", file).contains("the last share must be all messages"));
     let unknown = said("", "size_distribution = \"web\"");
     assert!(unknown.contains("size_distribution") && !unknown.ends_with(" messages"), "{unknown}");
-    assert!(said("", "size_distribution = \"hadoop\"\nsizes = [\"1 KiB\"]").contains("tells sizes already"));
+    assert!(said("", "size_distribution = \"hadoop\"\nsizes = [\"1 KiB\"]").contains("gives sizes already"));
     assert!(
         said("", "size_distribution = \"hadoop\"\nmessage = \"1 KiB\"")
-            .contains("`size_distribution` tells its messages")
+            .contains("`size_distribution` gives its messages")
     );
     std::fs::remove_dir_all(&folder).unwrap();
 }

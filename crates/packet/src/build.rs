@@ -183,7 +183,7 @@ fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetu
 fn resilience(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) -> Option<Resilience> {
     let section = &parts.written.own(transport::ABOUT.name).filter(|s| s.section.complete)?.section;
     if let Some(change) = &parts.change {
-        let message = "links that fail during a run and links that lose packets do not go together: chunks of a packet would take two ways";
+        let message = "links that fail during a run and links that lose packets do not go together: chunks of a packet would take two paths";
         let place = parts.written.faults.map(|f| f.place("at"));
         let label = print_time(change.at);
         diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));

@@ -105,7 +105,7 @@ impl OnDemand {
             return refuse("live programs are no jobs with a class: [service] is for jobs");
         }
         if setup.energy.is_some() {
-            return refuse("[energy] is for jobs: runs of live programs do not tell it");
+            return refuse("[energy] is for jobs: runs of live programs do not give it");
         }
         if setup.fabric.planes() > 1 {
             return refuse("interfaces of live programs have one rail on model \"packet\"");

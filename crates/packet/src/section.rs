@@ -105,7 +105,7 @@ pub const ABOUT: About = About {
 pub const HYBRID: About = About {
     name: "hybrid",
     summary: "Packet by packet, replaced by a predictor while the network is steady",
-    doc: "The model `packet` with its parameters; [hybrid] tells when packets bypass the network, for how long they are under way then, and \
+    doc: "The model `packet` with its parameters; [hybrid] says when packets bypass the network, for how long they are under way then, and \
           what becomes of the network meanwhile. Workloads, ranks and statistics go on as before; sources that the network held back keep \
           the pace that it allowed them. Links that fail during the run are refused: a predictor knows only what it saw.",
     source: "Cruz-Camacho et al.: Hybrid PDES Simulation of HPC Networks Using Zombie Packets, ACM TOMACS 2024",
@@ -120,7 +120,7 @@ impl PacketConfig {
     pub fn inside(self, values: &Values) -> Result<Self, Vec<Problem>> {
         let name = self.router.name;
         if !TAKES_SECTION.contains(&name) {
-            let message = format!("router \"{name}\" has nothing that this section could tell");
+            let message = format!("router \"{name}\" has nothing that this section could set");
             let help = format!(
                 "set `router` of [model] to one of {}, or remove the section",
                 TAKES_SECTION.join(", ")

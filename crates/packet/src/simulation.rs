@@ -241,7 +241,7 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
         refuse_resilience(setup, net, resilience)?;
     }
     if setup.services.is_some() && (setup.packet.pipeline.is_none() || setup.hybrid.is_some()) {
-        let why = "service classes need a router whose insides are told, and no hybrid run";
+        let why = "service classes need a router whose insides are given, and no hybrid run";
         return Err(Failure::Setup(why.into()));
     }
     if let Some(adapter) = &setup.adapter {
@@ -320,7 +320,7 @@ fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> R
     }
     if setup.change.is_some() {
         let why = "links that fail while the run is under way and links that lose packets do not go together: chunks of one packet \
-                   would take two ways";
+                   would take two paths";
         return Err(Failure::Setup(why.into()));
     }
     let timers =

@@ -380,5 +380,5 @@ fn the_delay_model_sees_one_plane() {
             longer += u32::from(left.between(a, b) > whole.between(a, b));
         }
     }
-    assert!(longer > 0, "failures lengthen ways on a torus too");
+    assert!(longer > 0, "failures lengthen paths on a torus too");
 }

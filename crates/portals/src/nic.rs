@@ -32,7 +32,7 @@ pub const ABOUT: About = About {
           up to `pio` B from a volatile descriptor are written by the processor, which takes `pio_time`; others are fetched: a request \
           of 64 B over the bus, then `first_packet` (and from 512 B on `packet` more, below that the payload's own time), after which the network \
           transfer begins; the engine is busy until the payload has crossed the bus, where fetches of a node queue. Otherwise an engine is busy until its message \
-          has arrived. Events (96 B) and counters reach the processor over the bus, and do not wait for the payload's way into memory. Matching is \
+          has arrived. Events (96 B) and counters reach the processor over the bus, and do not wait for the payload's path into memory. Matching is \
           in the order of sending between two processes, whatever overtakes on the network, except for unordered descriptors. \
           Tables [[portals.node]] give some nodes values of their own for all keys but `ranks_per_node`, `barrier_time`, `loss` and `outages`: \
           `nodes = \"0-3, 7\"`, then the keys. Those of the sender hold for what it sends, those of the receiver for what it receives.",

@@ -373,7 +373,7 @@ impl Record {
         let trailer: Trailer = postcard::from_bytes(&bytes)
             .map_err(|e| format!("its trailer at byte {at} cannot be understood: {e}"))?;
         if trailer.ranks.is_empty() || trailer.ranks.len() > MOST || trailer.ranks_per_node == 0 {
-            return Err(format!("it tells of {} ranks", trailer.ranks.len()));
+            return Err(format!("it is of {} ranks", trailer.ranks.len()));
         }
         // Steps are then no more than bytes.
         if trailer.ranks.iter().any(|r| !r.blocks.is_sorted_by(|a, b| a < b)) {

@@ -560,7 +560,7 @@ impl World {
         for (n, r) in self.ranks.iter().filter(|(_, r)| r.ended.is_none()) {
             let what = match r.waiting {
                 Waiting::Rank(what) => format!("waits for {what}"),
-                _ if self.hopeless => "looks again and again, in vain".to_owned(),
+                _ if self.hopeless => "looks again and again, without success".to_owned(),
                 Waiting::Time | Waiting::No => "was still running".to_owned(),
             };
             waiting.push(format!("rank {n} {what}"));

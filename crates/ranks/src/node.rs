@@ -51,7 +51,7 @@ pub const ABOUT: About = About {
           modulo `cores`. A core serves computations and message overheads in the order in which they could begin, one at a time; a rank that waits for a message holds \
           no core. With `kernel = \"time-slices\"` what is in hand goes behind what waits after each `quantum`; switching costs nothing. *Memory.* A message \
           between ranks of a terminal, or of a rank to itself, never enters the network. One of `memory_channels` copies it: the one that is free first, in the order of posting; the copy takes bytes / \
-          `memory_bandwidth`, and the message is there `memory_latency` later. Requests and grants of rendezvous travel the same way. Without this section \
+          `memory_bandwidth`, and the message is there `memory_latency` later. Requests and grants of rendezvous travel the same path. Without this section \
           each rank has processors of its own and messages within a terminal take no time (on `delay` what the model's formula says of no links). The speed of \
           processors is `compute` of each job, the time of a call `overhead` of [model]. Model `delay` runs in one partition then, and its sends and receives wait for their core even if they take no time. Not modelled: what computations take of the memory's bandwidth, caches, the bus to the interface.",
     source: "Node and task modules of MARS: Denzel, Li, Walker, Jin: A Framework for End-to-End Simulation of High-performance Computing Systems, SIMUTools 2008, sections \

@@ -201,7 +201,7 @@ fn congestion(out: &mut String, c: &Congestion) {
     line(
         out,
         "congestion",
-        &format!("{} (messages by the highest count on their way)", counted(&c.hist_max_cong)),
+        &format!("{} (messages by the highest count along their path)", counted(&c.hist_max_cong)),
     );
     if let Some(fraction) = c.bandwidth_fraction {
         line(out, "bandwidth", &format!("{} of the peak", percent(fraction)));

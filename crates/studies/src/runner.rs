@@ -129,7 +129,7 @@ fn is_there(study: &Study, asked: &Asked<'_>) -> Result<(), Error> {
     let near = nearest(part, names());
     let shown = if near.is_empty() { names().take(8).collect() } else { near };
     let help = match shown.as_slice() {
-        [] => "all that it tells is computed beside rows: leave `--row` out".to_owned(),
+        [] => "all that it says is computed beside rows: leave `--row` out".to_owned(),
         shown => format!("rows are such as `{}`", shown.join("`, `")),
     };
     Err(Error::new(ErrorKind::Usage, format!("no row of the study has `{part}` in its name")).with_help(help))

@@ -155,7 +155,7 @@ const ROW: &[Param] = &[
         name: "sizes",
         kind: Kind::Int { min: 0, max: 10_000 },
         default: Some("0"),
-        doc: "Random sizes that take the place of {bytes} in its arguments; 0: the arguments tell one size.",
+        doc: "Random sizes that take the place of {bytes} in its arguments; 0: the arguments give one size.",
     },
     Param {
         name: "figure",

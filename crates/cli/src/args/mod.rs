@@ -218,10 +218,10 @@ pub struct PortalsRunArgs {
     /// Processor time after which a rank that computes without any call is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub host_limit: u64,
-    /// Tell simulated time and messages on standard error when all is over
+    /// Print simulated time and messages on standard error when all is over
     #[arg(long)]
     pub summary: bool,
-    /// Form in which it is told how the run ended; with json the output of ranks goes to standard error
+    /// Form in which the end of the run is reported; with json the output of ranks goes to standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Run the checkers: every message served once, as it was posted, and everything under way where it should be
@@ -256,7 +256,7 @@ pub struct PortalsReplayArgs {
     /// Run the checkers, as `portals run --check` does
     #[arg(long)]
     pub check: bool,
-    /// Tell also when each rank ended, here and when it was recorded
+    /// Also print when each rank ended, here and when it was recorded
     #[arg(long)]
     pub ranks: bool,
     /// Form of the result
@@ -458,7 +458,7 @@ pub struct CompareArgs {
     /// Instead of two runs: run this experiment (TOML; `-` for standard input) on every model that can carry it; ends with 3 if fewer than two do
     #[arg(long, value_name = "FILE", group = "experiment")]
     pub models: Option<PathBuf>,
-    /// Instead of two runs: run this experiment with all its jobs, and with each of them alone in its place, and tell how much they slow each other down
+    /// Instead of two runs: run this experiment with all its jobs, and with each of them alone in its place, and report how much they slow each other down
     #[arg(long, value_name = "FILE", group = "experiment")]
     pub alone: Option<PathBuf>,
     /// With --models or --alone: override a value of the experiment, as `run` does; repeatable

@@ -73,7 +73,7 @@ pub enum Form {
     PathSl,
     /// Next hops of an experiment's routing, with their virtual channels; routing `table` reads it (`fabric route`)
     Table,
-    /// Ways of an experiment's routing, with their virtual channels; routing `source-routes` reads it (`fabric route`)
+    /// Paths of an experiment's routing, with their virtual channels; routing `source-routes` reads it (`fabric route`)
     SourceRoutes,
 }
 

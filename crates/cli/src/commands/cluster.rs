@@ -143,7 +143,7 @@ fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mu
 fn lost(subnet: &Subnet, pair: &LostPair) -> String {
     let host = |h: u32| subnet.label(subnet.hosts[h as usize]);
     let why = match pair.why {
-        Lost::NoRoute(node) => format!("{} knows no way", subnet.label(node)),
+        Lost::NoRoute(node) => format!("{} knows no path", subnet.label(node)),
         Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(node)),
     };
     format!("{} to {}: {why}", host(pair.source), host(pair.destination))
@@ -211,7 +211,7 @@ fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>
         Some(Form::Table) => routes::table,
         Some(Form::SourceRoutes) => routes::source_routes,
         _ => {
-            let message = "without an engine the ways of an experiment's routing are written";
+            let message = "without an engine the paths of an experiment's routing are written";
             return Err(usage(message, "choose --to table or --to source-routes, or give an --engine"));
         }
     };
@@ -220,7 +220,7 @@ fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>
         return Err(usage(message, "write it there"));
     }
     let Some((fabric, Some(routing))) = &network.closed else {
-        let message = "there is no routing whose ways could be written";
+        let message = "there is no routing whose paths could be written";
         return Err(usage(message, "give an experiment with [fabric] and [routing]"));
     };
     let written =
@@ -247,7 +247,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     }
     if engine.by_source && args.write.to.is_some() {
         let message = format!(
-            "the ways of `{}` depend on the source: forwarding tables cannot hold them",
+            "the paths of `{}` depend on the source: forwarding tables cannot hold them",
             engine.about.name
         );
         return Err(Error::new(ErrorKind::Experiment, message)

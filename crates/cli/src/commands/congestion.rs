@@ -36,7 +36,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     let mut reversed = false;
     if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {
         if args.engine.is_none() {
-            return Err(usage("what fails changes the ways: --fail and --fail-links need --engine"));
+            return Err(usage("what fails changes the paths: --fail and --fail-links need --engine"));
         }
         console.remark(&format!("note: failed {text}"));
         network.subnet = left;
@@ -161,7 +161,7 @@ fn text(c: &Congestion, metric: Metric) -> String {
         c.pattern, c.ranks, c.runs, c.levels, c.messages
     );
     if c.unreachable > 0 {
-        let _ = writeln!(out, "{} messages have no way and count nowhere", c.unreachable);
+        let _ = writeln!(out, "{} messages have no path and count nowhere", c.unreachable);
     }
     let connections: u64 = c.hist_max_cong.0.iter().map(|(_, n)| n).sum();
     match metric {

@@ -43,7 +43,7 @@ pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Error> {
         Form::Sl2vl => write::sl2vl(&identified()?, &mut out),
         Form::PathSl => write::path_sl(&identified()?, &mut out),
         Form::Table | Form::SourceRoutes => {
-            let message = "this form holds the ways of an experiment's routing";
+            let message = "this form holds the paths of an experiment's routing";
             let help = "write it by `netloom fabric route FILE.toml`, without --engine: routing \"forwarding\" knows the engines";
             return Err(Error::new(ErrorKind::Usage, message).with_help(help));
         }

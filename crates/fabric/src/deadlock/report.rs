@@ -88,7 +88,7 @@ impl fmt::Display for Astray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fault, router, port, vc, source, destination } = self;
         match fault {
-            Fault::NoChoice => write!(f, "router {router} has no way")?,
+            Fault::NoChoice => write!(f, "router {router} has no path")?,
             Fault::Unplugged => {
                 write!(f, "router {router} chooses port {port}, where nothing is plugged in,")?
             }

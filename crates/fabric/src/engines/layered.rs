@@ -62,7 +62,7 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
     }
     let found = layers::assign(fabric, &table, job.options.lanes, u64::MAX).map_err(|refused| {
         let message = format!(
-            "{} lanes do not suffice: the ways from router {} to router {} fit in none",
+            "{} lanes do not suffice: the paths from router {} to router {} fit in none",
             job.options.lanes, refused.pair.0, refused.pair.1
         );
         Job::unsuited(name, message).help("allow more with --lanes (16 at most), or use nue, which needs one")

@@ -60,8 +60,8 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         about: about(
             "minhop",
-            "shortest ways, evenly over ports",
-            "At every router the port on a shortest way that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different routers, then different ports, where they can. Can deadlock on anything but trees.",
+            "shortest paths, evenly over ports",
+            "At every router the port on a shortest path that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different routers, then different ports, where they can. Can deadlock on anything but trees.",
             OPENSM,
         ),
         free: false,
@@ -72,7 +72,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "updn",
             "up*/down*: no link up after a link down",
-            "Routers are ranked by distance from the roots. A router that has a way down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as told; else of the routers farthest from hosts, those from which nearly all hosts are equally far, and those with no or few hosts the set that loads the links most evenly; else the one with least distance to all.",
+            "Routers are ranked by distance from the roots. A router that has a path down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as given; else of the routers farthest from hosts, those from which nearly all hosts are equally far, and those with no or few hosts the set that loads the links most evenly; else the one with least distance to all.",
             OPENSM,
         ),
         free: true,
@@ -94,7 +94,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "ftree",
             "fat trees: every destination its own way down",
-            "For every host in order the way up from its router is chosen at each level by the links down that carry fewest destinations; all others climb to it. On full trees shifts collide nowhere. Refuses what is no tree of levels.",
+            "For every host in order the path up from its router is chosen at each level by the links down that carry fewest destinations; all others climb to it. On full trees shifts collide nowhere. Refuses what is no tree of levels.",
             "Zahavi, Johnson, Kerbyson, Lang: Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns, CCPE 2010; OpenSM",
         ),
         free: true,
@@ -105,7 +105,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "d-mod-k",
             "fat trees: up by the digits of the destination's number",
-            "At the l-th router of the way up, upward port number (d / ports passed) mod ports. Refuses what is no tree of levels.",
+            "At the l-th router of the path up, upward port number (d / ports passed) mod ports. Refuses what is no tree of levels.",
             "Zahavi: Fat-Tree Routing and Node Ordering, JPDC 2012",
         ),
         free: true,
@@ -116,7 +116,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "s-mod-k",
             "fat trees: up by the digits of the source's number",
-            "The ways of d-mod-k backwards: what s sends to d goes the way that d-mod-k takes from d to s. Tables of destinations cannot hold it; static congestion can.",
+            "The paths of d-mod-k backwards: what s sends to d goes the path that d-mod-k takes from d to s. Tables of destinations cannot hold it; static congestion can.",
             "Rodriguez et al.: Oblivious Routing Schemes in Extended Generalized Fat Tree Networks, CLUSTER 2009",
         ),
         free: true,
@@ -138,7 +138,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "torus",
             "dimension order on tori, two lanes by datelines",
-            "Ports of one number must lead in one direction at every router, so that the dimensions can be read off. The shorter way round in each dimension; a message that crosses the dateline of a dimension uses lane 1 there. Service level bit d says so.",
+            "Ports of one number must lead in one direction at every router, so that the dimensions can be read off. The shorter direction in each dimension; a message that crosses the dateline of a dimension uses lane 1 there. Service level bit d says so.",
             "Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC 1987; OpenSM, torus-2QoS",
         ),
         free: true,
@@ -148,7 +148,7 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         about: about(
             "lash",
-            "shortest ways, pairs of routers spread over lanes",
+            "shortest paths, pairs of routers spread over lanes",
             "The lowest port on a shortest way, the same for all hosts of a router. Pairs go to the lowest lane that stays free of cycles.",
             "Skeie, Lysne, Theiss: Layered Shortest Path (LASH) Routing in Irregular System Area Networks, CAC 2002",
         ),
@@ -159,8 +159,8 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         about: about(
             "sssp",
-            "shortest ways, balanced over the whole fabric",
-            "Host by host, each way avoids the links that carry most sources so far; never longer than shortest. Routers count as sources too, and of equal ways the first found counts, as in OpenSM: tables are the same. Can deadlock.",
+            "shortest paths, balanced over the whole fabric",
+            "Host by host, each path avoids the links that carry most sources so far; never longer than shortest. Routers count as sources too, and of equal paths the first found counts, as in OpenSM: tables are the same. Can deadlock.",
             "Hoefler, Schneider, Lumsdaine: Optimized Routing for Large-Scale InfiniBand Networks, HotI 2009",
         ),
         free: false,
@@ -171,7 +171,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "dfsssp",
             "sssp on lanes without cycles",
-            "The ways of sssp; pairs go to the lowest lane that stays free of cycles.",
+            "The paths of sssp; pairs go to the lowest lane that stays free of cycles.",
             "Domke, Hoefler, Nagel: Deadlock-Free Oblivious Routing for Arbitrary Topologies, IPDPS 2011",
         ),
         free: true,
@@ -182,7 +182,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "nue",
             "free of deadlock within any number of lanes",
-            "Destinations are dealt to the lanes. Each is routed by links whose dependencies close no cycle with those before, avoiding loaded ones; where that leads nowhere, along a spanning tree whose dependencies are always kept free. Ways may be longer than shortest.",
+            "Destinations are dealt to the lanes. Each is routed by links whose dependencies close no cycle with those before, avoiding loaded ones; where that leads nowhere, along a spanning tree whose dependencies are always kept free. Paths may be longer than shortest.",
             "Domke, Hoefler, Matsuoka: Routing on the Dependency Graph, HPDC 2016",
         ),
         free: true,
@@ -192,7 +192,7 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         about: about(
             "random",
-            "shortest ways, a random port at each router",
+            "shortest paths, a random port at each router",
             "Drawn once for every destination and router, by the seed. Can deadlock.",
             "the usual baseline",
         ),

@@ -263,7 +263,7 @@ pub(super) fn ftree(job: &Job<'_>) -> Result<Ports, Problem> {
             if !levels.fill(job, host, plane, &mut next, least) {
                 return Err(Job::unsuited(
                     "ftree",
-                    format!("some routers have no way up toward terminal {host}"),
+                    format!("some routers have no path up toward terminal {host}"),
                 ));
             }
         }
@@ -299,7 +299,7 @@ pub(super) fn dmodk(job: &Job<'_>) -> Result<Ports, Problem> {
             if !levels.fill(job, host, plane, &mut next, digit) {
                 return Err(Job::unsuited(
                     "d-mod-k",
-                    format!("some routers have no way up toward terminal {host}"),
+                    format!("some routers have no path up toward terminal {host}"),
                 ));
             }
         }

@@ -215,14 +215,14 @@ pub fn table(fabric: &Fabric, routing: &dyn Routing) -> Result<Written, Unwritte
 impl std::fmt::Display for Unwritten {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Adaptive => write!(f, "the routing goes by queues, so it has no ways of its own"),
+            Self::Adaptive => write!(f, "the routing goes by queues, so it has no paths of its own"),
             Self::BySource { router, destination } => write!(
                 f,
                 "at router {router} packets to terminal {destination} go on differently by where they come from, which a table cannot say"
             ),
             Self::Many(source, destination) => write!(
                 f,
-                "terminal {source} has more ways to terminal {destination}, or longer ones, than a file should hold ({MOST})"
+                "terminal {source} has more paths to terminal {destination}, or longer ones, than a file should hold ({MOST})"
             ),
             Self::Leaves(destination) => {
                 write!(

@@ -127,7 +127,7 @@ impl Reader<'_> {
                                 }
                             }
                         }
-                        _ => return Err("a lone / means nothing".to_owned()),
+                        _ => return Err("a single / means nothing".to_owned()),
                     }
                 }
                 _ => break,
@@ -164,7 +164,7 @@ impl Reader<'_> {
                 match self.byte() {
                     Some(b'>') => Ok(Token::Arrow),
                     Some(b'-') => Err("an undirected edge: write both directions with ->".to_owned()),
-                    _ => Err("a lone - means nothing here".to_owned()),
+                    _ => Err("a single - means nothing here".to_owned()),
                 }
             }
             b'"' => self.quoted(),

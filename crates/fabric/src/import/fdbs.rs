@@ -18,7 +18,7 @@ use base::param::Problem;
 /// Reads the tables of all switches.
 pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Problem>> {
     if subnet.hosts.iter().all(|&h| subnet.nodes[h as usize].lid == 0) {
-        lines.whole("this file tells tables by LID, and no LID is known: give ibnetdiscover's output or opensm-subnet.lst");
+        lines.whole("this file holds tables by LID, and no LID is known: give ibnetdiscover's output or opensm-subnet.lst");
         lines.done()?;
     }
     let mut entries = Entries::new(&subnet);

@@ -152,7 +152,7 @@ fn all_lists_are_of_one_network() {
         assert_eq!(content(&subnet), content(&discovered), "{text}");
         let notes = subnet.notes.join("\n");
         assert!(notes.contains("1 aggregation nodes left out"), "{notes}");
-        assert!(notes.contains("1 cables tell an unknown speed"), "told at both of its ends: {notes}");
+        assert!(notes.contains("1 cables state an unknown speed"), "told at both of its ends: {notes}");
     }
     assert!(one(PORTS).unwrap().notes.iter().any(|n| n.contains("1 lines skipped")));
     assert!(one(DB).unwrap().notes.iter().any(|n| n.contains("1 cables left out")));

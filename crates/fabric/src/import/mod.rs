@@ -192,14 +192,14 @@ pub fn read_keeping(sources: Vec<Source>, keep: Keep) -> Result<Subnet, Vec<Prob
                 subnet_lst::identify(known, subnet_lst::read(&mut lines, keep)?, &name)?
             }
             (Format::Dot | Format::Net | Format::Ports | Format::LinkInfo | Format::DbCsv, Some(_)) => {
-                let message = "another file already tells the nodes and cables";
+                let message = "another file already holds the nodes and cables";
                 return Err(vec![
                     whole(&name, message)
                         .help("give one .dot, .net, ibnetdiscover, iblinkinfo or db_csv file"),
                 ]);
             }
             (_, None) => {
-                let message = "this file does not tell nodes and cables";
+                let message = "this file does not hold nodes and cables";
                 let help =
                     "give a DOT, .net, ibnetdiscover, iblinkinfo, db_csv or opensm-subnet.lst file beside it";
                 return Err(vec![whole(&name, message).help(help)]);

@@ -114,7 +114,7 @@ impl Strange {
         let Self { cables, first } = self;
         let usual = Speed::USUAL;
         (*cables > 0).then(|| {
-            format!("{cables} cables tell an unknown speed, the first \"{first}\": taken for {usual}")
+            format!("{cables} cables state an unknown speed, the first \"{first}\": taken for {usual}")
         })
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn identify(mut known: Subnet, lst: Subnet, file: &str) -> Result<Sub
     if found == 0 {
         return Err(vec![whole(
             file,
-            "no GUID of this file is in the network's file: they tell of two clusters",
+            "no GUID of this file is in the network's file: they are of two clusters",
         )]);
     }
     Ok(known)

@@ -163,7 +163,7 @@ fn what_carries_no_ranks_is_left_out_and_reported() {
             "1 aggregation nodes left out: they carry no ranks",
             "1 routers to other subnets left out: they carry no ranks",
             "1 cables left out: they lead to nodes without a record, the first to \"H-0000000000000040\"",
-            "1 cables tell an unknown speed, the first \"4x???\": taken for 4xSDR",
+            "1 cables state an unknown speed, the first \"4x???\": taken for 4xSDR",
             "3 lines skipped that are neither records nor ports, the first on line 1: \"admin@login:~$ ibnetdiscover\"",
         ]
     );
@@ -195,7 +195,7 @@ fn lists_of_ends_leave_out_the_same() {
         [
             "1 aggregation nodes left out: they carry no ranks",
             "1 routers to other subnets left out: they carry no ranks",
-            "1 cables tell an unknown speed, the first \"??\": taken for 4xSDR",
+            "1 cables state an unknown speed, the first \"??\": taken for 4xSDR",
         ]
     );
     // Nodes without identifiers get them from the list, those left out too: tables by identifier alone then skip them.
@@ -257,8 +257,8 @@ fn bad_tables_are_reported_with_their_lines() {
     assert_eq!(mistake(many(&[net, ("x", stranger.as_bytes())])).0, 1);
     let good = format!("{head}{hosts}");
     assert!(many(&[net, ("x", good.as_bytes())]).is_ok());
-    assert!(mistake(many(&[("x", good.as_bytes())])).1.contains("does not tell nodes"));
-    assert!(mistake(many(&[net, net])).1.contains("already tells"));
+    assert!(mistake(many(&[("x", good.as_bytes())])).1.contains("does not hold nodes"));
+    assert!(mistake(many(&[net, net])).1.contains("already holds"));
 }
 
 #[test]

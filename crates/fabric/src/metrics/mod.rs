@@ -64,9 +64,9 @@ pub fn measure_with_progress(fabric: &Fabric, phase: &mut dyn FnMut(&str)) -> Me
     let distances = all_distances(fabric, DISTANCE_BUDGET);
     phase("bisection");
     let bisection = bisection(fabric);
-    phase("numbers of shortest ways");
+    phase("numbers of shortest paths");
     let shortest = shortest_paths(fabric, COUNT_BUDGET);
-    phase("disjoint ways");
+    phase("disjoint paths");
     let disjoint = disjoint_paths(fabric, DISJOINT_BUDGET);
     let mut degrees: Vec<u32> =
         RouterId::first(fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();

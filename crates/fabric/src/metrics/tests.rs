@@ -98,7 +98,7 @@ fn networks_larger_than_a_word_and_those_in_two_parts() {
     let fast = all_distances(&fabric, u64::MAX);
     assert_eq!((fast.diameter, fast.histogram), plain(&fabric));
     assert_eq!(fast.diameter, None);
-    assert!(shortest_paths(&fabric, u64::MAX).unwrap().least < 0.5, "some pairs have no way");
+    assert!(shortest_paths(&fabric, u64::MAX).unwrap().least < 0.5, "some pairs have no path");
 }
 
 #[test]

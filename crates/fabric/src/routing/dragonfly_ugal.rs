@@ -19,12 +19,12 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "dragonfly-ugal",
         summary: "dragonfly: minimal or over a random router of another group, by two weighted queues and a bias",
-        doc: "The first router draws a terminal evenly from all. If it is in the source's group, or the destination is, the packet goes minimally. Else the backlogs of the two ways' \
-              first ports are compared: minimally if `minimal_weight` times its backlog is at most `other_weight` times the other one plus `bias`. The other way goes minimally to the \
+        doc: "The first router draws a terminal evenly from all. If it is in the source's group, or the destination is, the packet goes minimally. Else the backlogs of the two paths' \
+              first ports are compared: minimally if `minimal_weight` times its backlog is at most `other_weight` times the other one plus `bias`. The other path goes minimally to the \
               drawn terminal's router and from there minimally to the destination. With `channels = 4`: 0 in the source's group and on the first of two global links, 1 in the intermediate group up to \
               the drawn router, 2 from there to the last global link (for packets that go minimally: up to their global link), 3 from that one on. With `channels = 3`, \
               as in BookSim, the intermediate group's first part shares channel 0. Local links there can then wait for global links, and those for local links \
-              of another group: the deadlock check tells that cycle, and does not refuse it. Packets within a group use the last channel. \
+              of another group: the deadlock check reports that cycle, and does not refuse it. Packets within a group use the last channel. \
               Reads: the outputs of the first router, without delay. Among several links to a group one is drawn for each packet. A network with failed links is refused.",
         source: "BookSim 2, networks/dragonfly.cpp (ugal_dragonflynew: weights 1 and 2, bias 30 flits, 3 channels); Jiang, Kim, Dally: Indirect Adaptive Routing on Large Scale \
                  Interconnection Networks, ISCA 2009",
@@ -33,7 +33,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 name: "minimal_weight",
                 kind: WEIGHT,
                 default: Some("1"),
-                doc: "factor of the minimal way's backlog",
+                doc: "factor of the minimal path's backlog",
             },
             Param {
                 name: "other_weight",
@@ -45,7 +45,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 name: "bias",
                 kind: Kind::Bytes,
                 default: Some("0 B"),
-                doc: "how much more the minimal way may cost; BookSim's is 30 flits",
+                doc: "how much more the minimal path may cost; BookSim's is 30 flits",
             },
             Param {
                 name: "channels",

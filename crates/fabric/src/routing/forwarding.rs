@@ -128,14 +128,14 @@ fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
             if tables.walk(subnet, subnet.hosts[source as usize], row, &mut path).is_err() {
                 let message = format!("the tables lead no message from {} to {}", name(source), name(target));
                 return Err(vec![
-                    Problem::new("algorithm", message).help("`netloom fabric verify` tells more"),
+                    Problem::new("algorithm", message).help("`netloom fabric verify` says more"),
                 ]);
             }
             let Some(lanes) = &subnet.lanes else { continue };
             let sl = lanes.sl(subnet, row, source);
             if sl == UNKNOWN {
                 let message = format!(
-                    "no service level is told for the path from {} to {}",
+                    "no service level is given for the path from {} to {}",
                     name(source),
                     name(target)
                 );

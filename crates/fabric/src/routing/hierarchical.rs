@@ -29,7 +29,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               ports on each and leave the direct one only for a better one. Among parallel links of a route a packet \
               takes one by a random seed of its own. Virtual channels: 4, or 8 with indirect routes: in the \
               first rack 0 up to the board that has the link and 1 on it, in the last rack 2 up to the last board and 3 on \
-              it; 4 more on the last leg of indirect ways. A network with failed links is refused.",
+              it; 4 more on the last leg of indirect paths. A network with failed links is refused.",
         source: "Denzel, Li, Walker, Jin: A Framework for End-to-end Simulation of High-performance Computing Systems, \
                  SIMUTools 2008, sections 3.1 and 3.3 (figure 8); there the choice is static (in equal parts) or adaptive",
         params: &[

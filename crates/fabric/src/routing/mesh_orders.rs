@@ -43,8 +43,8 @@ pub const ROMM: RoutingEntry = RoutingEntry {
     about: About {
         name: "romm",
         summary: "mesh: over a random router between source and destination, dimension order both times",
-        doc: "At its first router a packet draws a router evenly from the smallest box that holds source and destination, goes there in dimension order on VC 0 and on to the \
-              destination in dimension order on VC 1: two phases, so all ways are shortest. Two VCs are needed. A network with failed links is refused.",
+        doc: "At its first router a packet draws a router evenly from the smallest box that holds source and destination. It goes there in dimension order on VC 0, and on to the \
+              destination in dimension order on VC 1: two phases, so all paths are shortest. Two VCs are needed. A network with failed links is refused.",
         source: "Nesson, Johnsson: ROMM Routing on Mesh and Torus Networks, SPAA 1995; BookSim 2, routefunc.cpp (romm)",
         params: &[],
     },

@@ -20,7 +20,7 @@ const CHANNELS: Param = Param {
     name: "channels",
     kind: Kind::Choice(&["places", "dateline"]),
     default: Some("places"),
-    doc: "virtual channels of a dragonfly: 4 by the place of a link on the way, or, as in BookSim, 2: 1 from the global link on and 0 before and within a group. Other topologies refuse that",
+    doc: "virtual channels of a dragonfly: 4 by the place of a link along the path, or, as in BookSim, 2: 1 from the global link on and 0 before and within a group. Other topologies refuse that",
 };
 
 /// The registered minimal routing.
@@ -32,7 +32,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               link to a router of the group that has one; among several links `select` chooses, `random` evenly over the \
               global links to the other group. \
               Within a group over the direct link. Virtual channels (4): in the source group the number of local \
-              links crossed so far (0 or 1), in any other group on the way 2, in the destination's group 3, the \
+              links crossed so far (0 or 1), in any other group along the path 2, in the destination's group 3, the \
               ejection link included; where source and destination share a group, the first rule holds; `channels` has another rule. Dragonfly+: up to \
               a spine with a link to the right group, across, down. Two-dimensional groups (`cray-dragonfly`): to a nearest router with a link to the right group, across, \
               and on, in a group along the row and then the column. In both `select` chooses among \

@@ -34,7 +34,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               the last one larger than 1: 2^(n-1) for n such dimensions. On a torus each is doubled for every ring \
               edge that a packet may cross: n + 1 levels. So a 2-D mesh needs 2 virtual channels, a 3-D mesh 4, a 2-D \
               torus 6, a 3-D torus 16; more than 16 are refused (`shortest-path` with `deadlock = \"hops\"` is the \
-              alternative). With `deadlock = \"escape\"` a head asks for the adaptive channels of all shortest ways at once and for an escape channel \
+              alternative). With `deadlock = \"escape\"` a head asks for the adaptive channels of all shortest paths at once and for an escape channel \
               in dimension order, where a packet stays once it is there (Duato; BookSim's min_adapt): 2 classes of virtual channels on a mesh, the first one for escape, 3 on a torus, whose rings \
               have datelines for packets, as `partition = \"packet\"` of dimension-order. Clocked routers with section [router] can do that; there a head takes whichever output it gets, whatever `select` says. A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
               router that it is asked at, without delay; with `route_per = \"chunk\"` the earlier chunks of the same packet \
@@ -54,7 +54,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 name: "outputs",
                 kind: Kind::Choice(&["all", "first"]),
                 default: Some("all"),
-                doc: "with escape channels: whose adaptive channels a head asks for, of all shortest ways or of the one along the lowest dimension. The latter is what BookSim 2's min_adapt \
+                doc: "with escape channels: whose adaptive channels a head asks for, of all shortest paths or of the one along the lowest dimension. The latter is what BookSim 2's min_adapt \
                       comes to: its set of outputs keeps one of each priority",
             },
         ],

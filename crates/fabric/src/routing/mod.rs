@@ -187,7 +187,7 @@ fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
         return Ok(());
     }
     let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed_links());
-    Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find ways around them")])
+    Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find paths around them")])
 }
 
 /// The refusal of a topology that a routing does not know.

@@ -19,7 +19,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         name: "nearest-common-ancestor",
         summary: "fat trees: up to a nearest common ancestor by any port, then down the only way",
         doc: "A packet climbs until the router is an ancestor of the destination, then descends on the only path. `up` \
-              chooses each port up, and among parallel cables on the way down. Ports chosen by the destination's or \
+              chooses each port up, and among parallel cables downwards. Ports chosen by the destination's or \
               the source's number are the routings `d-mod-k` and `s-mod-k`. One virtual channel: no packet climbs after \
               it has descended, so no cycle of links can form. A network with failed links is refused.",
         source: "Petrini, Vanneschi: k-ary n-trees, IPPS 1997, section 3; `random` as `nca` of BookSim 2; adaptive: Denzel \

@@ -22,21 +22,21 @@ use std::sync::Arc;
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "progressive-adaptive",
-        summary: "dragonflies of every kind: minimal, or through another group when that way is less busy; may divert on the way",
+        summary: "dragonflies of every kind: minimal, or through another group when that path is less busy; may divert at any router",
         doc: "At the first router an intermediate group is drawn evenly from all but the source and destination groups. \
               At each router of the source group the best port of the minimal set is compared with the best of those \
               toward the intermediate group. A port's score is its backlog in bytes over all VCs; scores toward the \
               intermediate group count twice. Minimal wins if its score is at most `adaptive_threshold` or at most the \
               other's doubled score; otherwise the packet goes by the intermediate group for good. At the second router \
               of the source group, without a link to the drawn group, a new one is drawn from those it has links to \
-              (destination excluded). In all other groups the way is minimal, by the best port. Among local links the \
+              (destination excluded). In all other groups the path is minimal, by the best port. Among local links the \
               best of all is taken, among global ones the best of `global_k_picks` random ones; ties are broken at \
               random. Within the destination's group, and when source and destination share a group, the direct link is \
               taken. Virtual channels (4): source group 0, then 1 after a local hop; intermediate group 2; destination \
               group 3. On a dragonfly+ the leaf and the spine of the source group decide by the same rules, the spine among \
               its own links; in an intermediate group a spine without a link to the right group sends the packet down \
               to the least busy leaf and up again. In the two-dimensional groups of a Cray dragonfly every router of the source group \
-              decides by the same rules: a packet that is on its straight way diverts only to groups that the router has a link \
+              decides by the same rules: a packet that is on its straight path diverts only to groups that the router has a link \
               to, one that is bound for an intermediate group goes there by row and column. Virtual channels of both \
               (3): source group 0, intermediate 1, destination 2. A network with failed links is refused. \
               Reads: the outputs of the router that it is asked at, without delay: bytes that wait for them or hold \
@@ -50,7 +50,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 name: "adaptive_threshold",
                 kind: Kind::Bytes,
                 default: Some("0 B"),
-                doc: "backlog up to which the minimal way is taken without comparison",
+                doc: "backlog up to which the minimal path is taken without comparison",
             },
             Param {
                 name: "global_k_picks",

@@ -34,7 +34,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               fewest so far. `deadlock = \"layers\"`: all routes between two routers use one virtual channel, the \
               lowest that stays free of cycles. `deadlock = \"hops\"`: the virtual channel is the number of links \
               crossed so far. `auto` takes what needs fewer channels, layers if equal. When `max_vcs` do not suffice, \
-              the cycle is told. Failed links are avoided; terminals that cannot reach each other are refused. Memory: \
+              the cycle is reported. Failed links are avoided; terminals that cannot reach each other are refused. Memory: \
               at least 8 bytes per router with terminals, router and predetermined path; at most 2^31 entries.",
         source: "Denzel et al.: A Framework for End-to-End Simulation of High-performance Computing Systems, \
                  SIMUTools 2008, section 2.4; layers: Skeie, Lysne, Theiss: LASH, IPDPS 2002, and Domke, Hoefler, \
@@ -462,7 +462,7 @@ mod tests {
         testing::fail(&mut cut, 2, 1);
         let problem = &bind(&Arc::new(cut), &[]).err().unwrap()[0];
         assert!(
-            problem.message.starts_with("no way between terminal 0 and terminals 1, 2: 2 of 5"),
+            problem.message.starts_with("no path between terminal 0 and terminals 1, 2: 2 of 5"),
             "{}",
             problem.message
         );

@@ -112,7 +112,7 @@ pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
     }
     let names: Vec<String> = lost.iter().take(REPORTED).map(ToString::to_string).collect();
     let message = format!(
-        "no way between terminal {first} and terminal{} {}{}: {} of {} terminals are cut off from it",
+        "no path between terminal {first} and terminal{} {}{}: {} of {} terminals are cut off from it",
         if names.len() == 1 { "" } else { "s" },
         names.join(", "),
         if lost.len() > REPORTED { ", .." } else { "" },

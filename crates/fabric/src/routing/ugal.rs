@@ -18,7 +18,7 @@ const PARAMS: &[Param] = &[
         name: "threshold",
         kind: Kind::Bytes,
         default: Some("0 B"),
-        doc: "how much more the minimal way may cost (bytes times links for `ugal-l`, bytes for `ugal-g`)",
+        doc: "how much more the minimal path may cost (bytes times links for `ugal-l`, bytes for `ugal-g`)",
     },
     Param {
         name: "candidates",
@@ -34,11 +34,11 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
     about: About {
         name: "ugal-l",
         summary: "any topology: minimal or Valiant, by the first router's queues times path lengths",
-        doc: "The first router compares the minimal way with ways over drawn intermediate routers: backlog (bytes over all \
-              virtual channels) of the way's first port times the number of links. The minimal way is taken if it \
+        doc: "The first router compares the minimal path with paths over drawn intermediate routers: backlog (bytes over all \
+              virtual channels) of the path's first port times the number of links. The minimal path is taken if it \
               costs at most `threshold` more than the others, else the cheapest of them; then the packet keeps to it. \
-              Minimal ways, intermediate routers and virtual channels as for `valiant`; a packet that goes straight \
-              uses the channels of the last leg. If links failed, ways are those of tables of all shortest paths. Reads: the \
+              Minimal paths, intermediate routers and virtual channels as for `valiant`; a packet that goes straight \
+              uses the channels of the last leg. If links failed, paths are those of tables of all shortest paths. Reads: the \
               outputs of the first router, without delay: bytes that wait for them or hold buffer behind them, until \
               their credits are back. With `route_per = \"chunk\"` the earlier chunks of the same packet count, so that \
               packets of several chunks detour in an idle network.",
@@ -53,12 +53,12 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
 pub const GLOBAL: RoutingEntry = RoutingEntry {
     about: About {
         name: "ugal-g",
-        summary: "any topology: minimal or Valiant, by the queues of all routers on the way",
+        summary: "any topology: minimal or Valiant, by the queues of all routers along the path",
         doc: "As `ugal-l`, but a way costs the sum of the backlogs of all its links: the first router's as they are, the \
               others' as they last published them: one to two times `[model] info_delay` old. The packet's own chunks count as for \
               `ugal-l`. In the literature UGAL-G is \
               the ideal that knows all queues at once. Every packet takes exactly the links that were summed up. If \
-              links failed, ways are those of tables of all shortest paths.",
+              links failed, paths are those of tables of all shortest paths.",
         source: SOURCE,
         params: PARAMS,
     },

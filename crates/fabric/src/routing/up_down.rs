@@ -28,8 +28,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         summary: "any topology: up*/down* over a spanning tree, free of deadlock with one virtual channel",
         doc: "Routers are numbered by a walk from the root: breadth first (`tree = \"bfs\"`) or depth first (`dfs`). A \
               link leads up if it leads to a lower number. A packet takes no link up after a link down; among all \
-              such ways it takes a shortest, so routes may be longer than the graph's distance, and links near the \
-              root carry more than others. At each router `select` chooses among all ports on shortest legal ways; \
+              such paths it takes a shortest, so routes may be longer than the graph's distance, and links near the \
+              root carry more than others. At each router `select` chooses among all ports on shortest legal paths; \
               the choice depends only on whether the packet came down already. `root = \"centre\"` is the \
               router with the smallest sum of distances to all routers that have terminals (the lowest number if equal). \
               Failed links are avoided; terminals that cannot reach each other are refused. Memory: at \
@@ -125,7 +125,7 @@ fn reaches(fabric: &Fabric, root: RouterId) -> Result<(), Vec<Problem>> {
     match fabric.ends().iter().find(|&&end| distance[end] == u32::MAX) {
         None => Ok(()),
         Some(end) => {
-            let message = format!("router {root} has no way to router {end}: it cannot be the root");
+            let message = format!("router {root} has no path to router {end}: it cannot be the root");
             Err(vec![Problem::new("root", message).help("`centre` finds one that can")])
         }
     }

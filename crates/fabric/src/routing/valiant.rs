@@ -13,12 +13,12 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         name: "valiant",
         summary: "any topology: minimally to a random intermediate router, then minimally to the destination",
         doc: "An intermediate router is drawn evenly for each decision from all routers with terminals; if it is the \
-              source's or the destination's, the way is minimal. Any traffic then loads the network like uniform random \
-              traffic, at up to twice the distance. Minimal ways are local, global, local on a dragonfly; leaf, \
+              source's or the destination's, the path is minimal. Any traffic then loads the network like uniform random \
+              traffic, at up to twice the distance. Minimal paths are local, global, local on a dragonfly; leaf, \
               spine, global, spine, leaf on a dragonfly+; row, column, global, row, column with two-dimensional groups; direct (see `hierarchical-direct`) on a hierarchical network; dimension order on the HyperX family, meshes and tori (with \
               datelines); and by tables of all shortest paths on any other graph, or if links failed. Among equally \
               good ports `select` chooses, `random` by a seed of the packet. Packets between terminals of one router stay \
-              there. Virtual channels: twice as many as the minimal way needs: 4 on dragonflies, dragonfly+ and tori, 2 \
+              there. Virtual channels: twice as many as the minimal path needs: 4 on dragonflies, dragonfly+ and tori, 2 \
               on meshes and HyperX, 8 on hierarchical networks; tables take layers or count hops, whichever needs fewer.",
         source: "Valiant: A Scheme for Fast Parallel Communication, SIAM J. Comput. 1982; on dragonflies by group: Kim, \
                  Dally, Scott, Abts, ISCA 2008, section 4 (VAL)",

@@ -82,8 +82,11 @@ impl Subnet {
             }
         }
         for edge in self.edges.iter().filter(|e| e.reverse == NONE) {
-            let message =
-                format!("the link from {} to {} has no way back", self.label(edge.from), self.label(edge.to));
+            let message = format!(
+                "the link from {} to {} has no link back",
+                self.label(edge.from),
+                self.label(edge.to)
+            );
             problems.push(Problem::new("file", message).help("cables carry both directions"));
         }
         if !problems.is_empty() {

@@ -35,7 +35,7 @@ pub const TOPOLOGY: Topology = Topology {
               `arrangement` says which router holds which global link, as in `dragonfly`: with slot s = i h + j for port \
               j of router i = row C + column, `relative` leads from group g to group g + (s mod (G - 1)) + 1 (mod G), \
               `palmtree` to group g - (s mod (G - 1)) - 1, `absolute` to the (s mod (G - 1))-th other group, \
-              `circulant` to groups g + 1, g - 1, g + 2, g - 2 and so on. A way between groups takes up to two links in \
+              `circulant` to groups g + 1, g - 1, g + 2, g - 2 and so on. A path between groups takes up to two links in \
               either group. \
               Cray XC is rows = 6 (chassis), columns = 16 (blades), row_cables = 1 (green), column_cables = 3 (black), \
               global_ports_per_router = 10 (blue), terminals_per_router = 4. Ports: row, column, global, terminals. Link \

@@ -33,7 +33,7 @@ pub const TOPOLOGY: Topology = Topology {
               global ports. Every pair of groups has floor(a h / (G - 1)) links, at least one; global ports beyond \
               whole rounds of G - 1 stay unplugged. `arrangement` says which router holds which global link: with \
               slot s = i h + j for port j of router i, `relative` leads from group g to group g + (s mod (G - 1)) + 1 \
-              (mod G), `palmtree` to group g - (s mod (G - 1)) - 1, `absolute` to the (s mod (G - 1))-th of the other \
+              (mod G), `palmtree` to group g - (s mod (G - 1)) - 1. `absolute` leads to the (s mod (G - 1))-th of the other \
               groups in order of their numbers, and `circulant` to groups g + 1, g - 1, g + 2, g - 2 and so on. Ports: \
               local, then global, then terminals. Link classes: terminal, local, global. The balanced dragonfly has \
               a = 2 p = 2 h and G = a h + 1.",

@@ -31,7 +31,7 @@ pub const TOPOLOGY: Topology = Topology {
               most: the c-th link from a board to the o-th one after it (counted around) ends at switch (o links_level_2 + \
               c) mod S. At the board with the higher number \
               each whole round of S links is turned by one switch more than the round before, so that S^2 links \
-              join every switch with every other; likewise for racks. A way between racks may need links of level 1 and \
+              join every switch with every other; likewise for racks. A path between racks may need links of level 1 and \
               2 to get to the switch with the level-3 link, and again behind it. \
               PERCS (IBM Power 775) is switches_per_board = 8 (hubs of a drawer), boards_per_rack = 4 (drawers of a \
               supernode), up to 512 racks, links_level_1 = 1, links_level_2 = 64 (each hub to all hubs of the other \

@@ -41,9 +41,9 @@ pub const TOPOLOGY: Topology = Topology {
         name: "imported",
         summary: "a cluster from its files: ibnetdiscover, .net, DOT, with its forwarding tables",
         doc: "Switches are routers in the order of the file, port p being router port p - 1; hosts are terminals in the order of their \
-              names, or of GUIDs if names do not tell them apart. An adapter with several cables is several terminals. Files may be \
-              packed by gzip. Tables are followed by routing `forwarding`; other routings find ways of their own. All cables \
-              between switches are of class `link`: widths and rates in the files are told by `netloom fabric import` and not taken \
+              names, or of GUIDs if names are not unique. An adapter with several cables is several terminals. Files may be \
+              packed by gzip. Tables are followed by routing `forwarding`; other routings find paths of their own. All cables \
+              between switches are of class `link`: widths and rates in the files are reported by `netloom fabric import` and not taken \
               over.",
         source: "OpenSM, infiniband-diags, ibsim; ORCS, TR-675, section 2.1",
         params: &KEYS,

@@ -113,7 +113,7 @@ fn contention(row: &Row, ran: &Ran, (other, first): (&str, &Summary)) -> String 
             let hybrid = ran.summary.hybrid.as_ref();
             match hybrid.and_then(|h| h.predicted_share).filter(|share| *share > 0.0) {
                 None => format!(
-                    "Nothing was predicted: every packet took its way through the network, as in {other}."
+                    "Nothing was predicted: every packet took its path through the network, as in {other}."
                 ),
                 Some(share) => {
                     let within = hybrid.and_then(|h| h.error_estimate).map_or_else(String::new, |e| {

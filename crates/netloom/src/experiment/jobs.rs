@@ -270,7 +270,7 @@ fn check_taken(
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }
             (false, true) if !own => {
-                let sizes_say = format!("`{}` tells its messages", sizes(table).unwrap_or_default());
+                let sizes_say = format!("`{}` gives its messages", sizes(table).unwrap_or_default());
                 let why = match workload.takes {
                     _ if key == "message" && replaced => &sizes_say,
                     Takes::List if key == "arrival" => {
@@ -281,7 +281,7 @@ fn check_taken(
                         "its messages are of one kind"
                     }
                     Takes::Program => "its messages follow from the program",
-                    Takes::List if key != "compute" => "its messages are told one by one",
+                    Takes::List if key != "compute" => "its messages are listed one by one",
                     Takes::Message if ["load", "arrival"].contains(&key) => {
                         "its messages follow from what it receives"
                     }

@@ -145,11 +145,11 @@ pub const FAULTS: About = About {
     summary: "links and routers that fail",
     doc: "A failed link is gone in both directions; a failed router loses all its links to others. Cables and routers \
           drawn by a fraction follow the seed; a larger fraction fails the same ones and more. The routing must find \
-          its way in what is left: `shortest-path`, `up-down`, `valiant`, `ugal-l` and `ugal-g` can. Terminals cut off from most \
+          paths in what is left: `shortest-path`, `up-down`, `valiant`, `ugal-l` and `ugal-g` can. Terminals cut off from most \
           of the network get no rank, from the beginning on. With `at` the links are taken out of service while the \
           run is under way: packets that enter the network from then on follow the routing on what is left, on virtual \
           channels of their own; earlier ones go on as before, but where a failed link comes next, from there on they \
-          take up*/down* ways, on one more virtual channel. What was routed to a link before it failed still crosses it. So \
+          take up*/down* paths, on one more virtual channel. What was routed to a link before it failed still crosses it. So \
           nothing is lost, and no deadlock is possible if each routing is free of it; the model needs virtual channels for \
           both routings and one. Links that lose packets are in [resilience]. Not modelled: the time to notice a failure and to find \
           new routes, failed cables of terminals.",
@@ -210,7 +210,7 @@ pub const JOB: About = About {
     summary: "what runs on the network; one [[job]] for each",
     doc: "`workload`, `arrival` and `placement` name entries of `netloom list`, whose parameters stand beside them. \
           Jobs share the network and no terminal: they take their places in the order of the file, each among the terminals that those before it left free. \
-          `netloom compare --alone FILE` tells how much they slow each other down. Results know the jobs that `copies` makes, one by one.",
+          `netloom compare --alone FILE` shows how much they slow each other down. Results know the jobs that `copies` makes, one by one.",
     source: "",
     params: &[
         Param {
@@ -400,7 +400,7 @@ pub const OUTPUT: About = About {
             default: OPTIONAL,
             doc: "Slow-downs of messages of patterns: completion time over that of the message alone on the idle network. By job and size (tenths of its distribution, \
                   or powers of two), in the summary and the table `slow_down`; if left out, where a job has `size_distribution` or `size_file`. Alone means: on `flow`, \
-                  by the model's own rules on the way that the message takes; on `packet`, on the fastest path of the network, whatever the routing takes, without \
+                  by the model's own rules along the path that the message takes; on `packet`, on the fastest path of the network, whatever the routing takes, without \
                   waiting for buffers. Routers that advance in cycles, `resilience`, model `hybrid` and models without a network in time have none.",
         },
         Param {

@@ -112,7 +112,7 @@ fn judge(experiment: &Experiment, name: &str, watcher: &dyn Watcher) -> Result<&
     };
     let kind = model.about.name;
     if !model.needs.time {
-        let message = format!("model \"{kind}\" has no time: it cannot tell how much longer a job takes");
+        let message = format!("model \"{kind}\" has no time: it cannot say how much longer a job takes");
         return refuse(message, "use model \"flow\" or \"packet\"");
     }
     if experiment.jobs.len() < 2 {

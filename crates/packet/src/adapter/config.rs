@@ -11,11 +11,11 @@ use base::{
 pub const ABOUT: About = About {
     name: "adapter",
     summary: "injection queues, end-to-end windows, packets put back into order",
-    doc: "Routings with several paths let packets of a pair of terminals overtake each other. With this section model `packet` counts them, and with `resequencing` the destination's adapter \
+    doc: "Routings with several paths let packets of a pair of terminals overtake each other. With this section model `packet` counts them. With `resequencing` the destination's adapter \
           holds what came too early until what is missing is there, so that packets are handed on as their source sent them, pair by pair. It takes packets off the link at once, so a held packet holds no \
           buffer of the network and blocks nobody. The network is the same with and without: what differs is when packets are delivered, which is never sooner. Their time in the adapter is part of their latency \
           (`resequencing` among its parts). Where `buffer` is full, the adapter gives up waiting, as the reordering buffers of 802.11 and of multilink PPP do: of the pair whose packet found no room the first held packets are handed on \
-          without the missing ones, and the missing ones at once when they come; each such gap is counted and the run flagged `out-of-order`. The summary's block `adapter` tells packets overtaken and held, how long, and the largest buffer. \
+          without the missing ones, and the missing ones at once when they come; each such gap is counted and the run flagged `out-of-order`. The summary's block `adapter` counts packets overtaken and held, how long, and the largest buffer. \
           With several planes each has an adapter, and order is that of a plane. Message numbers in tables are those of the pair. `queues`, `injection_rate` and `window` say how packets leave their source; acknowledgements for `window` take no bandwidth and are not lost. Not modelled: packets that are discarded for want of room, time of the adapter's own.",
     source: "Denzel et al., SC'08 (MARS), 2.3.2; giving up: IEEE 802.11-2020, 10.25.6, and RFC 1990, 4.1",
     params: &[
@@ -72,7 +72,7 @@ pub const ABOUT: About = About {
             name: "ack_delay",
             kind: Kind::Time,
             default: Some("1 us"),
-            doc: "From a packet's being handed on at its destination until its source knows: the way back, and both adapters. It takes no bandwidth.",
+            doc: "From a packet's being handed on at its destination until its source knows: the path back, and both adapters. It takes no bandwidth.",
         },
     ],
 };

@@ -24,7 +24,7 @@ pub const ABOUT: About = About {
             name: "notification_delay",
             kind: Kind::Time,
             default: Some("1 us"),
-            doc: "Time from the arrival of a marked packet to its source's being notified: the way back, and both adapters.",
+            doc: "Time from the arrival of a marked packet to its source's being notified: the path back, and both adapters.",
         },
         Param {
             name: "messages",

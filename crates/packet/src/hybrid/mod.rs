@@ -145,7 +145,7 @@ pub const ABOUT: About = About {
     doc: "For model \"hybrid\", which may do without: then it switches by itself. Other models leave the section alone. `predictor` and `director` name entries of `netloom list`, whose \
           parameters stand beside them. A packet that is predicted is delivered once, by prediction: what is left of it in a suspended network goes \
           on as a zombie, which loads links and buffers and is discarded at its destination, unseen by workload and statistics. \
-          Latency by hops and the parts of latency tell of packets that the network delivered only.",
+          Latency by hops and the parts of latency are of packets that the network delivered only.",
     source: "Cruz-Camacho et al., section 3",
     params: &[
         Param {
@@ -167,7 +167,7 @@ pub const ABOUT: About = About {
             default: Some("true"),
             doc: "Treatment `zombies`, traffic with constant arrival: a stay lasts whole periods of the traffic (of the longest, where jobs differ), so \
                   that the network wakes in the phase of its sources in which it was suspended. Director `times` enters up to a period later than \
-                  it is told, `automatic` ends its longest stay up to a period earlier. Stays shorter than a period are left as they are.",
+                  the file says, `automatic` ends its longest stay up to a period earlier. Stays shorter than a period are left as they are.",
         },
         Param {
             name: "queues",

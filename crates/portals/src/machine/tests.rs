@@ -122,11 +122,11 @@ impl Ranks {
             let left = nic.tx.iter().map(|w| (w.fresh.len(), w.free.len(), w.busy, w.open));
             assert!(
                 left.clone().all(|w| w == (0, 0, 0, 0)),
-                "waits for ever: {:?}",
+                "waits without end: {:?}",
                 left.collect::<Vec<_>>()
             );
         }
-        assert!(self.machine.held.is_empty(), "some wait for their turn for ever");
+        assert!(self.machine.held.is_empty(), "some wait for their turn without end");
         self.machine.counts
     }
 }

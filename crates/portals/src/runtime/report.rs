@@ -38,7 +38,7 @@ pub(super) fn report(world: &World) -> Report {
             (t.rank, if n < world.ranks.len() { String::new() } else { format!(", thread {n}") });
         let what = match t.waiting {
             _ if world.hopeless && world.polls_idle(t) => {
-                format!("looks again and again by {}, in vain", t.looks.call)
+                format!("looks again and again by {}, without success", t.looks.call)
             }
             Waiting::Rank(Reason { call: "PtlCTWait", what: handle, goal: test }) => {
                 format!("waits in PtlCTWait: counter {handle:#x} to reach {test}")

@@ -61,7 +61,7 @@ pub fn run(effort: &Effort, out: Option<&Path>) -> Result<Found, Error> {
             let (key, why) = match shape {
                 Shape::Biquartic => (
                     "mean relative error of 25 terms, %",
-                    "the paper tells neither grid nor protocol; ncd is stepped, which no polynomial follows",
+                    "the paper gives neither grid nor protocol; ncd is stepped, which no polynomial follows",
                 ),
                 Shape::Pieces => (
                     "mean relative error of pieces, %",

@@ -269,7 +269,7 @@ fn judged(found: &Found, all: &[Found], exchange: &[[f64; 2]; 3]) -> Vec<Stateme
             "adaptive choice hardly makes up for what one indirect route costs if the choice is static",
             one.1 >= 1.0 - SAME,
             format!(
-                "{:.3} if adaptive, {:.3} if static; of the exchange alone {:.3} and {:.3}: the queue at the first router tells when a route is full, so each carries what \
+                "{:.3} if adaptive, {:.3} if static; of the exchange alone {:.3} and {:.3}: the queue at the first router shows when a route is full, so each carries what \
                  it can, 15 GB/s together instead of 10",
                 one.1, one.0, exchange[0][1], exchange[0][0]
             ),

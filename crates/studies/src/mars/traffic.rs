@@ -301,7 +301,7 @@ fn judged(counted: &Counted, places: &[Vec<usize>; 2]) -> Vec<Statement> {
             "sizes of messages spread widely, from bytes to many kilobytes and more",
             most - least >= 8,
             format!(
-                "from 2^{least} to 2^{most} B. Our program was made so: this tells that it is like the paper's, and nothing of LAMMPS"
+                "from 2^{least} to 2^{most} B. Our program was made so: this shows that it is like the paper's, and nothing of LAMMPS"
             ),
         ),
         statement(

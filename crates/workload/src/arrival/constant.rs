@@ -14,7 +14,7 @@ pub(crate) const ABOUT: About = About {
     name: "constant",
     summary: "equal intervals, all sources in phase",
     doc: "The first message of every rank is created at time 0, the k-th (from 0) at k * message / (load * bandwidth), \
-          exact and rounded once to a picosecond: no jitter and no drift. All ranks send in lockstep for ever.",
+          exact and rounded once to a picosecond: no jitter and no drift. All ranks send in lockstep without end.",
     source: "CODES, model-net-mpi-replay synthetic jobs",
     params: &[],
 };

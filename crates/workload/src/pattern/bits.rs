@@ -31,7 +31,7 @@ pub(crate) const REVERSE: About = About {
     name: "bit-reverse",
     summary: "the bits of a rank's number in reverse order",
     doc: "Bit i of the destination is bit b - 1 - i of the source, of b bits. The number of ranks must be a power of two. Ranks that \
-          read the same both ways send nothing, or to themselves with `to_self`.",
+          read the same in both directions send nothing, or to themselves with `to_self`.",
     source: SOURCE,
     params: &[TO_SELF, COUNT],
 };

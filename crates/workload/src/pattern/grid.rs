@@ -20,7 +20,7 @@ const GRID: Param = Param {
 
 pub(crate) const TORNADO: About = About {
     name: "tornado",
-    summary: "almost half way round in every dimension of a grid",
+    summary: "almost halfway around in every dimension of a grid",
     doc: "In every dimension of k ranks the coordinate grows by ceil(k/2) - 1 (mod k). On a torus with the same `grid` all \
           minimal routes turn the same way and half of the channels stay idle: k/2 times less than uniform traffic.",
     source: SOURCE,

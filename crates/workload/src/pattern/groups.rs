@@ -91,7 +91,7 @@ fn part(context: &JobContext, values: &Values, key: &str, of_network: Option<u32
     let given = values.u32(key);
     let Some(part) = Some(given).filter(|&g| g > 0).or(of_network) else {
         let message =
-            format!("the network does not tell the ranks of a {key}: it has none, or of several sizes");
+            format!("the network does not give the ranks of a {key}: it has none, or of several sizes");
         return Err(vec![Problem::new(key, message).help(format!("write it, such as `{key} = 8`"))]);
     };
     if part < context.ranks {

@@ -165,7 +165,7 @@ impl Sizes {
         let mut given = keys.into_iter().filter(|&key| values.0.contains_key(key));
         let first = given.next();
         if let (Some(first), Some(second)) = (first, given.next()) {
-            return Err(vec![Problem::new(second, format!("`{first}` tells sizes already"))]);
+            return Err(vec![Problem::new(second, format!("`{first}` gives sizes already"))]);
         }
         if first != Some(SIZES.name) && values.0.contains_key(SIZE_WEIGHTS.name) {
             return Err(vec![Problem::new(SIZE_WEIGHTS.name, "weights of sizes need `sizes`")]);

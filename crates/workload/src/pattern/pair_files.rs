@@ -94,7 +94,7 @@ pub(super) fn read(text: &str, format: Format, ranks: u32, path: &str) -> Result
         }
     }
     if let Some(promised) = header.connections.filter(|&n| problems.is_empty() && n != rows.len() as u64) {
-        let message = format!("the file tells of {promised} connections and has {}", rows.len());
+        let message = format!("the file promises {promised} connections and has {}", rows.len());
         let whole = Excerpt { file: path.to_owned(), ..Excerpt::default() };
         problems.push(Problem::new("file", message).at(whole));
     }

@@ -19,10 +19,10 @@ use std::sync::Arc;
 pub(crate) const ABOUT: About = About {
     name: "ping-pong",
     summary: "every rank pings a random other, and the next when it is answered (closed loop)",
-    doc: "Every rank sends a ping to a random other rank at time 0, answers each whole ping at once with a message of the same size, \
+    doc: "Every rank sends a ping to a random other rank at time 0. It answers each whole ping at once with a message of the same size, \
           and draws its next partner when its own ping is answered, until `count` pings are answered. Partners come from the rank's stream by the \
           number of the ping: they do not depend on time, model or scheduler. With `partners = \"fixed\"` rank i of the lower half and rank \
-          i + floor(n/2) are a pair for ever, and the lower one alone pings; with odd n the last rank is idle.",
+          i + floor(n/2) are a pair throughout, and the lower one alone pings; with odd n the last rank is idle.",
     source: "CODES, tutorial-synthetic-ping-pong; the paper's ping-pong (section 3.2, validation)",
     params: &[
         Param {
@@ -35,7 +35,7 @@ pub(crate) const ABOUT: About = About {
             name: "partners",
             kind: Kind::Choice(&["random", "fixed"]),
             default: Some("random"),
-            doc: "whom a rank pings: another one each time, or one for ever",
+            doc: "whom a rank pings: another one each time, or always the same",
         },
     ],
 };

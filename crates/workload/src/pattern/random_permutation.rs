@@ -27,7 +27,7 @@ pub(crate) const ABOUT: About = About {
             name: "redraw_bytes",
             kind: Kind::Bytes,
             default: Some("0 B"),
-            doc: "bytes that a rank sends before the next permutation; 0: the first one for ever",
+            doc: "bytes that a rank sends before the next permutation; 0: the first one throughout",
         },
         COUNT,
     ],

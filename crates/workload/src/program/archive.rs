@@ -56,7 +56,7 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     let archive = Archive::open(Path::new(input.name())).map_err(|e| reported(e.to_string()))?;
     let ranks = ranks(&archive);
     if ranks.is_empty() {
-        return Err(reported("the archive tells no MPI ranks".to_owned()));
+        return Err(reported("the archive has no MPI ranks".to_owned()));
     }
     for &location in &ranks {
         archive.events(location).map_err(|e| reported(e.to_string()))?;

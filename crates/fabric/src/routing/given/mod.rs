@@ -34,8 +34,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               comment. Several entries of one router and destination are alternatives, among which `select` chooses. \
               At a terminal's own router no entry is needed. The virtual channel is given in all entries or in none; \
               if in none, `deadlock` and `max_vcs` say how channels are assigned, as for `shortest-path`. Refused are \
-              ports without a link, destinations that some terminal cannot reach, and ways that lead round in circles. \
-              Ways that depend on the source take `source-routes`; a table and its ways written as source routes give the same \
+              ports without a link, destinations that some terminal cannot reach, and paths that lead round in circles. \
+              Paths that depend on the source take `source-routes`; a table and its paths written as source routes give the same \
               paths. A failed link is no link. Memory: four bytes per router and terminal and as much per entry.",
         source: "Denzel et al.: A Framework for End-to-end Simulation of High-performance Computing Systems, \
                  SIMUTools 2008, section 2.4 (tables generated externally); format of our own",

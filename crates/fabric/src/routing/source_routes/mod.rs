@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "source-routes",
-        summary: "any topology: whole ways from a file, one or more for each pair of terminals",
+        summary: "any topology: whole paths from a file, one or more for each pair of terminals",
         doc: "Each line of the file is a route `source destination port port ..`, words separated by blanks: packets from that \
               terminal to that one leave the source's router through the first port, the router behind it through the second, \
               and so on to the destination's router; its port to the terminal may stand last. `#` begins a \

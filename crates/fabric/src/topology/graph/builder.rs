@@ -100,7 +100,7 @@ impl GraphBuilder {
             mistakes.push(place.mistake("ports must be given for all links and terminals or for none"));
         }
         for link in self.links.iter().filter(|link| numbered && link.count > 1) {
-            mistakes.push(link.place.mistake("cables with ports are told one by one, without a count"));
+            mistakes.push(link.place.mistake("cables with ports are listed one by one, without a count"));
         }
         if self.terminals.iter().all(|t| t.count == 0) {
             mistakes.push(Place::default().mistake("the network has no terminal"));
@@ -228,7 +228,7 @@ impl GraphBuilder {
 /// The network is no network: these two have terminals, and no cable leads from one to the other.
 pub(super) fn apart(one: u64, other: u64) -> Mistake {
     Place::default().mistake(format!(
-        "the network falls apart: no way leads from router {one} to router {other}, and both have terminals"
+        "the network falls apart: no path leads from router {one} to router {other}, and both have terminals"
     ))
 }
 

@@ -80,7 +80,7 @@ fn all_mistakes_of_an_edge_list_are_reported_with_their_words() {
         "{columns:?}"
     );
     assert_eq!(columns[0].2, "router 4294967295 cannot be: routers are numbered below 16777216");
-    assert_eq!(columns[2].2, "line 4 has told the terminals of every router already");
+    assert_eq!(columns[2].2, "line 4 has given the terminals of every router already");
 }
 
 /// `ports` bounds what links and terminals may take; each router that needs more is reported once.

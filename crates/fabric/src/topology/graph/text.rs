@@ -121,12 +121,12 @@ fn statement(classes: Classes, words: &[Word<'_>], said: &mut Said) -> Result<()
     match (first.text, &words[1..]) {
         ("routers", [n]) => {
             if said.routers.replace(n.number()?).is_some() {
-                return Err(whole.mistake("the number of routers was told already"));
+                return Err(whole.mistake("the number of routers was given already"));
             }
         }
         ("terminals", [n]) => {
             if let Some((_, before)) = said.everywhere.replace((n.number()?, whole)) {
-                let message = format!("line {} has told the terminals of every router already", before.line);
+                let message = format!("line {} has given the terminals of every router already", before.line);
                 return Err(whole.mistake(message));
             }
         }

@@ -136,7 +136,7 @@ impl PlatformReader {
                 let known = ["shared", "fat-pipe", "split-duplex"];
                 let hint =
                     nearest(other, known).first().map_or(String::new(), |n| format!(": did you mean `{n}`?"));
-                return Err(format!("`{other}` is no way of sharing{hint}"));
+                return Err(format!("`{other}` is no rule of sharing{hint}"));
             }
         };
         for name in names {

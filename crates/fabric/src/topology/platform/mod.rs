@@ -26,7 +26,7 @@ pub const TOPOLOGY: Topology = Topology {
     about: About {
         name: "platform",
         summary: "hosts, links and routes from a file; also SimGrid's platform XML",
-        doc: "Links and the routes between hosts are told one by one or by zones, and only model `flow` follows them: it needs no [routing] and no \
+        doc: "Links and the routes between hosts are listed one by one or by zones, and only model `flow` follows them: it needs no [routing] and no \
               `link.CLASS` here (`link.terminal` may be given: loads are fractions of its bandwidth). The file is JSON or, if its first character is <, XML. JSON: {\"format\": \
               \"netloom-platform\", \"version\": 1, \"hosts\": [\"a\", ..], \"links\": [{\"name\": \"l\", \"bandwidth_bytes_per_s\": 1e9, \
               \"latency_s\": 1e-6, \"sharing\": \"shared\"}, ..], \"routes\": [{\"from\": \"a\", \"to\": \"b\", \"links\": [\"l\", ..], \
@@ -44,7 +44,7 @@ pub const TOPOLOGY: Topology = Topology {
                 name: "simgrid_dragonfly",
                 kind: Kind::Bool,
                 default: Some("false"),
-                doc: "route inside the groups of dragonfly clusters as SimGrid 3.32 does, with its mistake",
+                doc: "route inside the groups of dragonfly clusters as SimGrid 3.32 does, with its error",
             },
         ],
     },

@@ -201,7 +201,7 @@ fn mistakes_are_reported_with_their_lines() {
     }
     for (from, to, line, why) in [
         ("version=\"4.1\"", "version=\"3\"", 3, "versions 4 and 4.1"),
-        ("platform version=\"4.1\"", "platform", 3, "does not tell its version"),
+        ("platform version=\"4.1\"", "platform", 3, "does not state its version"),
         ("bw=\"1.25GBps\"", "bw=\"-1.25GBps\"", 5, "must be above zero"),
         ("bw=\"10Gbps\"", "bw=\"10G\"", 6, "no unit of bandwidth"),
         ("radical=\"0-3\"", "radical=\"3-0\"", 5, "0-15,20"),

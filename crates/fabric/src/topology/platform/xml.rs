@@ -134,7 +134,7 @@ impl<'a> PlatformReader<'a> {
             Some("4" | "4.0" | "4.1") => Ok(()),
             Some(other) => wrong(format!("the version is {other}; versions 4 and 4.1 can be read")),
             None => {
-                wrong("the platform does not tell its version; versions 4 and 4.1 can be read".to_owned())
+                wrong("the platform does not state its version; versions 4 and 4.1 can be read".to_owned())
             }
         }
     }
@@ -364,7 +364,7 @@ impl<'a> PlatformReader<'a> {
         }
         if symmetric && routes.insert((ends.1, ends.0), back).is_some() {
             return Err(
-                self.mistake(node, "the way back of this route was given before: say symmetrical=\"NO\"")
+                self.mistake(node, "the reverse of this route was given before: say symmetrical=\"NO\"")
             );
         }
         Ok(())

@@ -14,7 +14,7 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
     about: About {
         name: "fitted",
         summary: "a linear fit of latency on distance and loads",
-        doc: "latency = a + b * routers on a shortest way + c * packets sent by the source + d * packets received by the destination, all within the \
+        doc: "latency = a + b * routers on a shortest path + c * packets sent by the source + d * packets received by the destination, all within the \
               window; weighted least squares over the pairs that were seen. Feature without spread: left out. Never below the latency of \
               an empty network.",
         source: "",

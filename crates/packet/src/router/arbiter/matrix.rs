@@ -6,7 +6,7 @@ use base::registry::About;
 pub(super) const ABOUT: About = About {
     name: "matrix",
     summary: "The least recently served",
-    doc: "Whoever was served the longest time ago wins; of those never served, the lowest number. A matrix of priority bits does this in hardware; here \
+    doc: "The one served the longest time ago wins; of those never served, the lowest number. A matrix of priority bits does this in hardware; here \
           each requester has the number of the allocation that served it last.",
     source: "Dally and Towles, Principles and Practices of Interconnection Networks, section 18.5.",
     params: &[],

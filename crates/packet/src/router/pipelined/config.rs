@@ -248,9 +248,12 @@ pub const ABOUT: About = About {
         ),
         speedup(
             "input_speedup",
-            "Ways from an input into the switch; its virtual channels use them in turn. 1.5 means one and two in turn. Default 1.",
+            "Connections from an input into the switch; its virtual channels use them in turn. 1.5 means one and two in turn. Default 1.",
         ),
-        speedup("output_speedup", "Ways from the switch to an output; inputs use them in turn. Default 1."),
+        speedup(
+            "output_speedup",
+            "Connections from the switch to an output; inputs use them in turn. Default 1.",
+        ),
         cycles("routing_cycles", 0, "0", "Cycles that routing a head takes. 0: it was routed ahead."),
         cycles(
             "vc_allocation_cycles",
@@ -275,7 +278,7 @@ pub const ABOUT: About = About {
             name: "hold_switch",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "A packet keeps its way through the switch until its tail has passed or it has nothing to send.",
+            doc: "A packet keeps its path through the switch until its tail has passed or it has nothing to send.",
         },
         Param {
             name: "wait_for_tail_credit",
@@ -322,7 +325,7 @@ pub const ABOUT: About = About {
             name: "input_buffers",
             kind: Kind::Choice(&SHARING),
             default: Some("private"),
-            doc: "`shared`: of a link's virtual channels, a chunk each is their own (a packet with virtual cut-through), and the rest of `vc_buffer` times `vcs` goes to whoever has less than `threshold` \
+            doc: "`shared`: of a link's virtual channels, a chunk each is their own (a packet with virtual cut-through), and the rest of `vc_buffer` times `vcs` goes to channels that have less than `threshold` \
                   times what is free. Links of terminals keep private buffers.",
         },
         Param {

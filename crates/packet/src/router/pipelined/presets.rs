@@ -70,7 +70,7 @@ pub const PRESETS: &[PresetEntry] = &[
             summary: "Router `input-queued`: a generic InfiniBand switch",
             doc: "Sets, where the file says nothing else: `flow_control = \"virtual-cut-through\"`, `virtual_output_queues = true`, `vc_allocator = \"piggyback\"`, \
                   `switch_allocator = \"islip\"`, `hold_switch = true`, `ejection_vcs = \"class\"`. Packets wait at their input in a queue for each output and virtual lane, go on when \
-                  the next switch has room for all of them, and cross the switch whole; on their way out to a host they keep the lanes of their class. Lanes are `vcs` of [model]; their \
+                  the next switch has room for all of them, and cross the switch whole; on the path out to a host they keep the lanes of their class. Lanes are `vcs` of [model]; their \
                   arbitration is section [service]. Buffers of link classes without `vc_buffer` hold what the link carries in `router_delay`, its `latency` and `credit_delay`, and two packets, at most 128 KiB: credits are \
                   counted in 2048 blocks of 64 B, and more is refused. Not set, since products differ: delays, speed-up. Not modelled: credits of 64 B blocks for packets \
                   of other sizes than whole chunks.",
@@ -93,10 +93,10 @@ pub const PRESETS: &[PresetEntry] = &[
             name: "percs-hub",
             summary: "Router `combined`: input and output buffers as MARS has them, for hubs like PERCS'",
             doc: "Sets, where the file says nothing else: `flow_control = \"virtual-cut-through\"`, `virtual_output_queues = true`, `vc_allocator = \"piggyback\"`, \
-                  `switch_allocator = \"islip\"`. A combined input- and output-buffered switch with a queue for each output and virtual circuit at inputs and a switch twice as fast as its links \
-                  (`speedup` of `combined`), which is what MARS tells of its switch module. The numbers of a hub's links are of the fabric: 7 to its drawer of 24 GB/s, 24 to its supernode of \
+                  `switch_allocator = \"islip\"`. A combined input- and output-buffered switch with a queue for each output and virtual circuit at inputs. The switch is twice as fast as its links \
+                  (`speedup` of `combined`). That is what MARS says of its switch module. The numbers of a hub's links are of the fabric: 7 to its drawer of 24 GB/s, 24 to its supernode of \
                   5 GB/s, 16 to others of 10 GB/s, summed over both directions. Buffer sizes and allocators were not published: buffers of link classes without `vc_buffer` hold what \
-                  the link carries in `router_delay`, its `latency` and `credit_delay`, and two packets, so that each level has its own. `output_buffer` is yours to choose. Not modelled: the hub's own units for collectives and memory.",
+                  the link carries in `router_delay`, its `latency` and `credit_delay`, and two packets, so each level has its own. `output_buffer` is yours to choose. Not modelled: the hub's own units for collectives and memory.",
             source: "Denzel et al.: A Framework for End-to-end Simulation of High-performance Computing Systems, SIMUTools 2008, section 2.3.1; Arimilli et al.: The PERCS High-Performance Interconnect, \
                      Hot Interconnects 2010.",
             params: &[],

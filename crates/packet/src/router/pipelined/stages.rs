@@ -56,7 +56,7 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// Row and column of the switch for a queue and an output.
     fn crossing(step: Step, from: Queue, out: LocalPort) -> (u32, u32) {
-        debug_assert!(step.lanes.0 > 0 && step.lanes.1 > 0, "every step has ways through the switch");
+        debug_assert!(step.lanes.0 > 0 && step.lanes.1 > 0, "every step has paths through the switch");
         let (input, vc, out) = (step.port(from.input), u32::from(from.vc.number()), step.port(out));
         (input * step.lanes.0 + vc % step.lanes.0, out * step.lanes.1 + input % step.lanes.1)
     }

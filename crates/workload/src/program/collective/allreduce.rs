@@ -63,7 +63,7 @@ fn fold_out(task: &Task, out: &mut dyn Sink) {
 pub(crate) const RING: About = About {
     name: "ring",
     summary: "ring reduce-scatter, then ring allgather",
-    doc: "The vector is cut into P parts; P - 1 steps combine them on their way round, P - 1 steps hand them out.",
+    doc: "The vector is cut into P parts; P - 1 steps combine them around the ring, P - 1 steps hand them out.",
     source: "Patarasuk, Yuan 2009; Open MPI, `ring`",
     params: &[],
 };

@@ -292,7 +292,7 @@ impl Simulator {
     fn judge(self) -> Result<Traffic, String> {
         for (me, rank) in self.ranks.iter().enumerate() {
             if rank.busy || rank.round < rank.rounds {
-                return Err(format!("{me} waits for ever in round {}", rank.round));
+                return Err(format!("{me} waits without end in round {}", rank.round));
             }
             let held = if matches!(rank.task.kind, Scan | Exscan) { &rank.result } else { &rank.total };
             let wanted = after(&rank.task);

@@ -102,7 +102,7 @@ fn players(task: &Task, first: u32, last: u32) -> Piece {
 
 pub(crate) const RING: About = About {
     name: "ring",
-    summary: "blocks are combined on their way round",
+    summary: "blocks are combined around the ring",
     doc: "P - 1 steps; a block begins at the rank after its owner and ends at its owner.",
     source: "Open MPI, `ring`",
     params: &[],

@@ -21,7 +21,7 @@ pub(crate) const ABOUT: About = About {
     name: "conjugate-gradient",
     summary: "halo exchange and two global sums per iteration, as iterative solvers do",
     doc: "In each iteration of the conjugate gradient method a rank exchanges a halo with its neighbours on a regular grid for the \
-          product of matrix and vector, computes, and takes part in the two scalar products, reductions of 8 B to all. Four fifths of \
+          product of matrix and vector, and computes. It takes part in the two scalar products, reductions of 8 B to all. Four fifths of \
           the computation belong to the product, the rest follows the first reduction. There is no preconditioner.",
     source: "Hestenes, Stiefel 1952; the communication of HPCG without its multigrid",
     params: &[

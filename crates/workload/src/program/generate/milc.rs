@@ -23,8 +23,8 @@ pub(crate) const ABOUT: About = About {
     summary: "MILC (su3_rmd): 4-D halo exchanges of a conjugate gradient solver on a lattice",
     doc: "A periodic lattice of `points` sites is cut over a 4-D grid of ranks. An iteration is a step of the molecular dynamics: a conjugate gradient \
           solve of `cg_iterations`, then a force exchange. Each solver iteration applies the improved staggered operator twice, once for each \
-          parity: in all eight directions the quark vectors (48 B per site) of one parity go to the neighbour, from one layer of \
-          sites (nearest neighbours) and from three (third neighbours), in messages of their own, all at once; half of the computation \
+          parity: in all eight directions the quark vectors (48 B per site) of one parity go to the neighbour: one layer of \
+          sites (nearest neighbours) and three (third neighbours), in messages of their own, all at once; half of the computation \
           lies between start and wait. Two reductions of 8 B follow. The force exchange moves link matrices (144 B per \
           site) of one layer in all directions. `compute_time` is spread evenly over the operators of a step. The pattern is that of \
           the solver; gauge updates, smearing paths and measurements are not modelled.",

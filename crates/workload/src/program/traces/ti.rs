@@ -210,7 +210,7 @@ impl Script for Ti {
                 "{n} calls of gatherv or scatterv are taken to have the caller's own count, a root and types, but these could be the counts of all ranks"
             ),
             UNDECIDED_TAGS => format!(
-                "{n} messages are taken to have a tag and a size, but these could be a size and a type: no line tells whether the trace is from before \
+                "{n} messages are taken to have a tag and a size, but these could be a size and a type: no line shows whether the trace is from before \
                  SimGrid 3.20"
             ),
             _ => format!("{n} waits name a request that is not open and are passed over"),

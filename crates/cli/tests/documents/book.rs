@@ -1,0 +1,90 @@
+//! The table of contents and the links.
+
+use crate::page::{Page, Piece, ROOT};
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+/// Names that links may have within a page: a heading's words, as GitHub and mdBook write them.
+fn anchors(page: &Page) -> BTreeSet<String> {
+    let slug = |heading: String| {
+        let kept = heading.to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    let headings =
+        page.pieces().into_iter().filter_map(|p| if let Piece::Heading(h) = p { Some(h) } else { None });
+    headings.map(slug).collect()
+}
+
+/// Targets of links and pictures, outside of blocks and of code.
+fn targets(page: &Page) -> Vec<String> {
+    let text = page.without_blocks();
+    let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
+    let links = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let images = prose.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    links.chain(images).map(str::to_owned).collect()
+}
+
+/// What is wrong with the links of a page.
+fn broken(page: &Page) -> Vec<String> {
+    let inside = page.name.starts_with("docs/");
+    let folder = if inside { "docs/" } else { "" };
+    let mut found = Vec::new();
+    for target in targets(page).iter().filter(|t| !t.starts_with("http") && !t.starts_with("mailto:")) {
+        let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+        let name = if file.is_empty() { page.name.clone() } else { format!("{folder}{file}") };
+        // What is not in the book is not beside it where it is read.
+        let leaves = inside && file.contains("../");
+        if leaves || !Path::new(ROOT).join(&name).exists() {
+            found.push(format!("{}: {target}", page.name));
+        } else if !anchor.is_empty() && !anchors(&Page::read(&name)).contains(anchor) {
+            found.push(format!("{}: {target} (no such heading)", page.name));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents_once() {
+    let summary = Page::read("docs/SUMMARY.md");
+    let listed: Vec<String> = targets(&summary).iter().map(|t| format!("docs/{t}")).collect();
+    let once: BTreeSet<&String> = listed.iter().collect();
+    assert_eq!(once.len(), listed.len(), "a page is listed twice");
+    let there: Vec<String> =
+        Page::book().into_iter().map(|p| p.name).filter(|n| n != "docs/SUMMARY.md").collect();
+    assert_eq!(once.into_iter().cloned().collect::<Vec<_>>(), there);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let found: Vec<String> = Page::all().iter().flat_map(broken).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A link to nothing, to no heading and out of the book are found; one that is code is none.
+#[test]
+fn broken_links_are_found() {
+    let text = "[a](none.md) [b](flow.md#no-such) [c](../README.md) [d](flow.md) `[e](f.md)`".to_owned();
+    let found = broken(&Page { name: "docs/x.md".to_owned(), text });
+    let expected =
+        ["docs/x.md: none.md", "docs/x.md: flow.md#no-such (no such heading)", "docs/x.md: ../README.md"];
+    assert_eq!(found, expected);
+}
+
+/// mdBook builds the book without a warning, where it is installed.
+#[test]
+fn mdbook_builds_it() {
+    let folder = std::env::temp_dir().join(format!("netloom-book-{}", std::process::id()));
+    let build =
+        Command::new("mdbook").arg("build").arg(Path::new(ROOT).join("docs")).arg("-d").arg(&folder).output();
+    let Ok(run) = build else {
+        eprintln!(
+            "SKIPPED: mdbook is not installed (cargo install mdbook); links and contents are looked at without it"
+        );
+        return;
+    };
+    let log = String::from_utf8_lossy(&run.stderr).into_owned();
+    let whole = folder.join("index.html").exists() && folder.join("print.html").exists();
+    std::fs::remove_dir_all(&folder).expect("mdbook wrote it");
+    assert!(run.status.success() && whole, "{log}");
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
