@@ -62,7 +62,7 @@ fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) ->
         ("copies", text(sent.copies)),
         ("senders", text(sent.senders)),
         ("group", int(sent.group)),
-        ("count", int(sent.count)),
+        ("bursts", int(sent.count)),
     ];
     let job = (fabric.terminals(), sent.bytes, bandwidth);
     let work = samples::traffic("multicast", &given, ("constant", sent.load), job, 1);

@@ -1,6 +1,6 @@
 //! Multicast: one message to every other member of a group, copied by its source or by routers on the way.
 
-use super::{COUNT, endless_if_zero};
+use super::endless_if_zero;
 use crate::{
     arrival::Arrival,
     interval::Interval,
@@ -48,7 +48,12 @@ pub(crate) const ABOUT: About = About {
             default: Some("source"),
             doc: "who copies a message for the members: its sender, or the routers",
         },
-        COUNT,
+        Param {
+            name: "bursts",
+            kind: Kind::Int { min: 0, max: u64::MAX },
+            default: Some("0"),
+            doc: "messages that each sender has for its group; 0: without end",
+        },
     ],
 };
 
@@ -137,7 +142,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
         first: values.text("senders") == "first",
         routers: values.text(COPIES) == ROUTERS,
         bytes: context.message,
-        count: endless_if_zero(values.int("count")),
+        count: endless_if_zero(values.int("bursts")),
         offered: 0.0,
     };
     let copies: u64 = (0..ranks).map(|rank| u64::from(built.copies(rank))).sum();
@@ -156,7 +161,7 @@ mod tests {
         let values = defaults(&ABOUT)
             .with("group", Value::Int(group))
             .with("senders", text(senders))
-            .with("count", Value::Int(3))
+            .with("bursts", Value::Int(3))
             .with(COPIES, text(copies));
         build(&context(ranks), &values).unwrap().into_traffic().unwrap()
     }
