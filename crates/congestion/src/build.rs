@@ -71,6 +71,8 @@ fn unread(_: &Parts<'_>) -> Vec<Unread> {
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);
+    let copied = "use model \"packet\", or set `copies = \"source\"`";
+    parts.refuse_multicast("messages have one path each", copied, diagnostics);
     let section = Some(parts.written.model).filter(|s| s.complete)?;
     if let Some(change) = &parts.change {
         let message = "model \"congestion\" has no time at which links could fail";

@@ -7,6 +7,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
+    index::RankId,
     param::Unread,
     time::Ps,
 };
@@ -16,6 +17,7 @@ use fabric::{
     routing::Routing,
 };
 use std::{any::Any, sync::Arc};
+use workload::pattern::multicast;
 
 /// What every model is built from. What is missing though the model needs it was refused before: then there are diagnostics.
 pub struct Parts<'a> {
@@ -116,6 +118,17 @@ impl Parts<'_> {
             let message = format!("model \"{}\" knows one rail per node, and there are {planes}", self.name);
             let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
             diagnostics.push(diagnostic.help(help));
+        }
+    }
+
+    /// Refuses jobs whose messages routers copy, where nothing does; `why` says so and `help` is the way out.
+    pub fn refuse_multicast(&self, why: &str, help: &str, diagnostics: &mut Diagnostics) {
+        let copied = |job: &JobSetup| job.work.traffic().is_some_and(|t| t.members(RankId::new(0)).is_some());
+        if let Some(n) = self.jobs.iter().position(copied) {
+            let place = self.written.jobs[n].place(multicast::COPIES);
+            let message =
+                format!("job \"{}\" has its messages copied by routers, and {why}", self.jobs[n].name);
+            diagnostics.push(Diagnostic::new(place, message).help(help));
         }
     }
 

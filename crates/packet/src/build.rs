@@ -11,9 +11,10 @@ use crate::{
     hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
     memory,
+    multicast::limits,
     router::{
         pipelined::{config::Speculation, presets},
-        registry::{PIPELINED, RouterEntry},
+        registry::{PIPELINED, RouterEntry, chosen},
     },
     run, section, sections, services,
     setup::Setup,
@@ -118,6 +119,8 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         check_buffers(&parts, packet, diagnostics);
         check_escapes(&parts, packet, diagnostics);
         bubbles::check(&parts, packet, diagnostics);
+        let hybrid = parts.name == HYBRID.about.name;
+        limits::check(&parts, packet.router.name, chosen(packet).copies, hybrid, diagnostics);
     }
     if !diagnostics.is_empty() {
         return None;

@@ -6,7 +6,7 @@ use crate::{
     effects::Wire,
     hybrid::predicted::Predicted,
     identity::PacketId,
-    net::{Net, Router},
+    net::{Net, Router, Static},
     pools::ChunkRow,
     rows::{Chunk, Packet},
     state::PacketDomain,
@@ -51,6 +51,15 @@ pub struct Census {
     faults: Vec<String>,
 }
 
+/// What a row stands for: a packet, or one for each member of a multicast that it is still to reach.
+fn parts(cx: &Static, row: &Packet) -> Vec<Packet> {
+    let members = cx.net.trees.as_ref().and_then(|trees| trees.members(row.destination));
+    let Some(members) = members else { return vec![*row] };
+    let part =
+        |(n, &destination): (usize, &TerminalId)| Packet { id: row.id.plus(n as u32), destination, ..*row };
+    members.iter().enumerate().map(part).collect()
+}
+
 impl Census {
     /// Of one partition, settled, with what is pending in it.
     #[must_use]
@@ -68,7 +77,9 @@ impl Census {
         let mut under_way = |net: &Net<R>, chunk: ChunkRow| {
             let chunk = net.chunks.get(chunk);
             *rows.entry(chunk.packet).or_insert(0u32) += 1;
-            census.under_way(net.packets.get(chunk.packet), chunk);
+            for row in parts(cx, net.packets.get(chunk.packet)) {
+                census.under_way(&row, chunk);
+            }
         };
         for (u, _) in cx.local.lines.iter() {
             for flight in net.ports.get(u).flight.iter(&net.flights) {
@@ -83,7 +94,7 @@ impl Census {
                 let row = net.packets.get(packet);
                 // All that were sent may have arrived while the next one waits for a credit.
                 *rows.entry(packet).or_default() += u32::from(row.chunks).saturating_sub(sent);
-                census.waits(row, sent);
+                parts(cx, row).iter().for_each(|row| census.waits(row, sent));
                 sent = 0;
             }
         }
@@ -93,9 +104,10 @@ impl Census {
         });
         for (packet, here) in rows {
             let row = net.packets.get(packet);
-            census.arrived(row, here).zombie |= surrogate.is_zombie(row.created);
+            let zombie = surrogate.is_zombie(row.created);
+            parts(cx, row).iter().for_each(|row| census.arrived(row, here).zombie |= zombie);
         }
-        census.find_pending(pending, surrogate);
+        census.find_pending(cx, pending, surrogate);
         for (_, p) in surrogate.held() {
             census.find_whole(p);
         }
@@ -142,13 +154,21 @@ impl Census {
         entry
     }
 
-    fn find_pending<M: Journalled>(&mut self, pending: &Pending, surrogate: &Surrogate<M>) {
+    fn find_pending<M: Journalled>(
+        &mut self,
+        cx: &Static,
+        pending: &Pending,
+        surrogate: &Surrogate<M>,
+    ) {
         for (_, _, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => {
                     let (id, bytes, destination) = (t.id, t.bytes, t.destination);
                     let row = Packet { id, bytes, destination, chunks: t.packet_chunks(), ..Packet::NONE };
-                    self.add(&row, 1, u32::from(t.index)).zombie |= surrogate.is_zombie(t.created);
+                    let zombie = surrogate.is_zombie(t.created);
+                    for row in parts(cx, &row) {
+                        self.add(&row, 1, u32::from(t.index)).zombie |= zombie;
+                    }
                 }
                 Due::Message(Wire::Predicted(p)) => self.find_whole(p),
                 Due::Wake(_)

@@ -25,6 +25,7 @@ pub mod local;
 pub mod losses;
 pub mod measured;
 pub mod memory;
+pub mod multicast;
 pub mod net;
 pub mod network;
 pub mod observe;

@@ -9,6 +9,7 @@ use crate::{
         sources::{Flow, Parcel, Source},
     },
     loads::MOST_NUMBERS,
+    multicast::trees,
     network::counts_detours,
     router,
     rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
@@ -78,6 +79,8 @@ pub fn predict(setup: &Setup) -> Prediction {
     );
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
+    let planted: u64 = setup.jobs.iter().map(trees::bytes).sum();
+    parts.extend((planted > 0).then_some(("trees of multicasts", planted)));
     parts.extend(setup.adapter.map(|_| ("order of packets", order(setup, terminals, buffers))));
     parts.extend(
         setup.services.as_ref().map(|s| ("service classes", size(lines, 8 * (1 + 3 * s.names.len())))),

@@ -8,6 +8,7 @@ use super::{
     config::{PacketConfig, RoutePer},
     congestion_control::CongestionControl,
     losses::Losses,
+    multicast::trees::{self, Trees},
     places::LocalPort,
     rails::Rails,
     router::pipelined::config::Pipeline,
@@ -145,6 +146,8 @@ pub struct Network {
     pub rank: Column<TerminalId, (u32, RankId)>,
     /// What lots of arbiters are drawn from.
     pub lots: u64,
+    /// Trees of messages that routers copy, if there are any.
+    pub trees: Option<Trees>,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
     /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
@@ -238,14 +241,14 @@ fn reacts(setup: &Setup) -> bool {
 
 /// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
 /// delivered, predictors, losses and their transport, service classes, adapters that do something, routings
-/// whose heads ask for several outputs at once, links that fail while the run is under way.
+/// whose heads ask for several outputs at once, messages that routers copy, links that fail while the run is under way.
 #[must_use]
 pub fn is_plain(setup: &Setup) -> bool {
     // Whoever has a transport or congestion control reacts.
     let few = setup.hybrid.is_some() || setup.change.is_some();
     let adapter = setup.packet.adapter_jitter > 0 || setup.adapter.is_some();
     let classes = setup.services.is_some() || setup.routing.facts().escapes.is_some();
-    !reacts(setup) && !few && !classes && !adapter
+    !reacts(setup) && !few && !classes && !adapter && !trees::is_asked(&setup.jobs)
 }
 
 impl Network {
@@ -324,6 +327,7 @@ impl Network {
             placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
             rank,
             lots: base::hash::mix64(setup.seed ^ 0x6c6f_7473),
+            trees: Trees::new(setup, Stream::new(setup.seed, Purpose::Route, 0)),
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
             uniform: shortest == setup.packet.chunk && sleep.is_none(),
             sleep,

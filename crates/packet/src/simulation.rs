@@ -8,6 +8,7 @@ use crate::{
     event, finish, host,
     hybrid::conductor::Conductor,
     loads::Loads,
+    multicast::limits,
     net::Router,
     network::{Network, is_plain},
     observe::Observer,
@@ -71,6 +72,9 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         return Err(Failure::Setup(format!(
             "router \"{name}\" does not say what waits for its outputs: no congestion control"
         )));
+    }
+    if let Some(why) = limits::refusal(setup, R::COPIES) {
+        return Err(Failure::Setup(why));
     }
     refuse(setup, &net)?;
     let world = watch.world;

@@ -64,6 +64,9 @@ impl<R: Router> State<R> {
             row.upcoming = m.time.saturating_add(start);
             debug_assert!(row.upcoming >= previous, "messages of a source come in the order of time");
             row.upcoming_destination = cx.net.fabric.terminal_in(destination, plane);
+            if let Some(root) = Net::<R>::trees(cx).and_then(|trees| trees.root(terminal)) {
+                row.upcoming_destination = root;
+            }
             row.upcoming_bytes = m.bytes;
             row.elsewhere = cx.net.rails.choose(node, destination, row.index) != plane;
             row.index += 1;
@@ -113,7 +116,8 @@ impl<R: Router> State<R> {
             return cx.net.adapter_delay.least();
         }
         let row = self.terminals.get(i);
-        let number = row.messages.wrapping_sub(u32::from(row.cutting.active));
+        let in_hand = if row.cutting.active { Net::<R>::copies(cx, row.cutting.destination) } else { 0 };
+        let number = row.messages.wrapping_sub(in_hand);
         cx.net.adapter_delay.of(cx.local.terminals[i as usize], number)
     }
 
@@ -223,7 +227,7 @@ impl<R: Router> State<R> {
         let row = self.terminals.edit(i);
         let number = name | reply;
         row.cutting = Cutting { created, left: bytes, destination, number, packets, active: true };
-        row.messages += 1;
+        row.messages += Net::<R>::copies(cx, destination);
         true
     }
 
@@ -255,7 +259,8 @@ impl<R: Router> State<R> {
         );
         row.cutting.left -= u64::from(bytes);
         row.cutting.active = row.cutting.left > 0;
-        row.packets = row.packets.wrapping_add(1);
+        // Copies that routers will make have numbers of their own.
+        row.packets = row.packets.wrapping_add(Net::<R>::copies(cx, cutting.destination));
         let full = u64::from(row.queued + chunks) * u64::from(config.chunk) >= cx.net.injection_buffer;
         row.request = if full { NEVER } else { time + cx.net.pace_of(bytes) };
         let packet = Predicted {
@@ -281,7 +286,12 @@ impl<R: Router> State<R> {
             self.surrogate.paces.edit(i).learn(time, ready, size, link);
         }
         let (destination, packets) = (cutting.destination, cutting.packets);
-        fx.record(Record::Created { time, id, bytes, destination, packets });
+        let Some(members) = Net::<R>::trees(cx).and_then(|trees| trees.members(destination)) else {
+            return fx.record(Record::Created { time, id, bytes, destination, packets });
+        };
+        for (n, &destination) in members.iter().enumerate() {
+            fx.record(Record::Created { time, id: id.plus(n as u32), bytes, destination, packets });
+        }
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.

@@ -20,6 +20,7 @@ mod hybrid_changes;
 mod input_queued;
 mod matrix;
 mod modes;
+mod multicast;
 mod nodes;
 mod output_queued;
 mod packet_programs;

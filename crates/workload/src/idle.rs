@@ -33,6 +33,10 @@ impl Traffic for IdleTraffic {
         None
     }
 
+    fn members(&self, rank: RankId) -> Option<Vec<RankId>> {
+        self.0.members(rank)
+    }
+
     fn requests(&self) -> bool {
         self.0.requests()
     }

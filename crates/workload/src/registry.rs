@@ -62,6 +62,11 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         build: pattern::ping_pong::build,
         takes: Takes::Message,
     },
+    WorkloadEntry {
+        about: pattern::multicast::ABOUT,
+        build: pattern::multicast::build,
+        takes: Takes::Arrivals,
+    },
     entry!(bits::TRANSPOSE, bits::transpose),
     entry!(bits::COMPLEMENT, bits::complement),
     entry!(bits::REVERSE, bits::reverse),

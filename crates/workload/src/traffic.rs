@@ -51,6 +51,12 @@ pub trait Traffic: Send + Sync {
         into.len()
     }
 
+    /// Ranks that every message of `rank` is for, where routers copy it on its way: [`Message::destination`] is the first of them then. `None` if it is for one
+    /// rank alone; only models whose routers copy take anything else.
+    fn members(&self, _rank: RankId) -> Option<Vec<RankId>> {
+        None
+    }
+
     /// The most that the `index`-th message of `rank` may flow at, in bytes per second, if it is limited. Only models of flows heed it.
     fn rate(&self, _rank: RankId, _index: u64) -> Option<f64> {
         None

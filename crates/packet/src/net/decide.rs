@@ -166,6 +166,9 @@ impl<R: Router> Net<R> {
         let flight = self.flights.get(flight);
         let chunk = self.chunks.get(flight.chunk);
         let packet = self.packets.get(chunk.packet);
+        if self.branches(cx, flight.chunk).is_some() {
+            return;
+        }
         let mut hop = Hop {
             router,
             in_port,

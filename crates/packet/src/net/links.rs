@@ -174,8 +174,8 @@ impl<R: Router> Net<R> {
             "a packet has no more chunks than it was cut into"
         );
         if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
-            if cx.net.partitions > 1 {
-                self.known.remove(row.id.key(), 0);
+            if Self::knows(cx) {
+                self.known.remove(row.id.key(), Self::part(cx, row.destination));
             }
             self.packets.give(p);
         }

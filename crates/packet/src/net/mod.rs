@@ -4,10 +4,12 @@
 //! state of its own. State, messages, invariants and cost are in `ROUTER.md`.
 
 pub mod channels;
+mod copies;
 mod credits;
 mod decide;
 mod links;
 mod mark;
+mod notes;
 mod publish;
 pub mod published;
 mod remote;
@@ -41,6 +43,7 @@ use engine::{
     state::{Journal, Row, Table, map::Map, mode::Mode},
 };
 use model::failure::Failure;
+pub use notes::Notes;
 use published::Published;
 use std::sync::Arc;
 
@@ -80,6 +83,8 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     const RULES: Rules;
     /// It says what waits for its outputs ([`Router::queue`]) and calls [`Net::mark`] for each chunk that leaves; without, congestion control is refused.
     const QUEUES: bool = false;
+    /// It copies chunks of multicasts ([`Net::branches`]); without, such jobs are refused.
+    const COPIES: bool = false;
     /// Its part of a port's row: at most four bytes.
     type Port: Row + Default + Send;
     /// Its part of a virtual channel's row: at most eight bytes.
@@ -269,45 +274,6 @@ impl<R: Router> PartialEq for Net<R> {
     }
 }
 
-/// Routing's memory of chunks, kept beside them since most routings have none.
-#[derive(Clone)]
-pub struct Notes<M: Mode> {
-    rows: Table<u32, M, ChunkRow>,
-    used: bool,
-}
-
-impl<M: Mode> Notes<M> {
-    fn new(used: bool) -> Self {
-        Self { rows: Table::from(Vec::new()), used }
-    }
-
-    /// What the routing noted of a chunk.
-    #[inline]
-    #[must_use]
-    pub fn get(&self, c: ChunkRow) -> u32 {
-        if self.used { self.rows.rows().get(c.index()).copied().unwrap_or(0) } else { 0 }
-    }
-
-    /// Notes something of a chunk.
-    #[inline]
-    pub fn set(&mut self, c: ChunkRow, note: u32) {
-        debug_assert!(!c.is_nil(), "what is noted is noted of a chunk");
-        if self.used {
-            while self.rows.len() <= c.index() {
-                self.rows.grow(0);
-            }
-            *self.rows.edit(c) = note;
-        }
-    }
-}
-
-/// Rows that only one has belong to chunks that the other does not know.
-impl<M: Mode> PartialEq for Notes<M> {
-    fn eq(&self, other: &Self) -> bool {
-        self.rows.rows().iter().zip(other.rows.rows()).all(|(a, b)| a == b)
-    }
-}
-
 /// Which features a run has. Tests of them go through these, so that a plain run has none in its handlers: see
 /// [`is_plain`](super::network::is_plain).
 impl<R: Router> Net<R> {
@@ -431,7 +397,7 @@ impl<R: Router> Net<R> {
         visit(&mut self.rests);
         visit(self.chunks.journal());
         visit(self.flights.journal());
-        visit(&mut self.notes.rows);
+        visit(self.notes.journal());
         visit(self.packets.journal());
         visit(self.credits.journal());
         visit(&mut self.more_credits);

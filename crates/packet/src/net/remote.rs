@@ -13,7 +13,7 @@ impl<R: Router> Net<R> {
     /// A chunk that another partition sent arrives now.
     pub fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
         let chunks = t.packet_chunks();
-        let packet = match self.known.get(t.id.key(), 0) {
+        let packet = match self.known.get(t.id.key(), Self::part(cx, t.destination)) {
             Some(p) => p,
             None => {
                 let p = self.packets.take(Packet {
@@ -28,7 +28,7 @@ impl<R: Router> Net<R> {
                     chunks,
                     ..Packet::NONE
                 });
-                self.known.set(t.id.key(), 0, p);
+                self.known.set(t.id.key(), Self::part(cx, t.destination), p);
                 p
             }
         };

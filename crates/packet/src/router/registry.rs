@@ -58,6 +58,8 @@ pub struct RouterEntry {
     pub about: About,
     /// What the rest of the model goes by.
     pub rules: Rules,
+    /// It copies what is for several terminals: see [`Router::COPIES`].
+    pub copies: bool,
     /// Refuses setups that it excludes.
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
@@ -83,6 +85,7 @@ impl RouterEntry {
         Self {
             about: R::ABOUT,
             rules: R::RULES,
+            copies: R::COPIES,
             refuse: R::refuse,
             bytes: R::bytes,
             plain: Compiled::of::<R::In<Plain>>(),

@@ -4,7 +4,7 @@ use super::{
     super::{
         effects::{Fx, Record, Wire},
         event::{Alarm, Name},
-        net::{Router, Static},
+        net::{Net, Router, Static},
         rows::{Chunk, Packet, Terminal},
         state::State,
     },
@@ -264,8 +264,8 @@ impl<R: Router> State<R> {
         row.queued += chunks;
         row.queue.push(&mut self.net.packets, packet);
         // Another partition knows the packet by its id alone.
-        if cx.net.partitions > 1 {
-            self.net.known.set(p.id.key(), 0, packet);
+        if Net::<R>::knows(cx) {
+            self.net.known.set(p.id.key(), Net::<R>::part(cx, p.destination), packet);
         }
     }
 

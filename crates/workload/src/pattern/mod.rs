@@ -11,6 +11,7 @@ pub mod hot_spot;
 pub mod incast;
 pub mod matrix;
 pub mod mixed;
+pub mod multicast;
 pub mod near;
 mod pair_files;
 pub mod pairs;

@@ -9,13 +9,13 @@ use crate::{
     congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
-    net::{Channel, Net, Router, Static, channels},
+    net::{Channel, Net, Notes, Router, Static, channels},
     network::{End, Line, Network},
 };
 use crate::{
     local::Local,
     places::{LocalPort, Upstream, VcRow},
-    pools::{ChunkRow, List},
+    pools::{ChunkRow, List, RowNumber},
     rows::release_of,
 };
 use base::{
@@ -38,6 +38,9 @@ use serde::{Deserialize, Serialize};
 pub struct WindowRouter<M: Mode = Undo> {
     /// Chunks that arrived when the window was full, by port and VC.
     pub queued: Table<List<ChunkRow>, M, VcRow>,
+    /// Copies of one chunk that queue hold one buffer together: each names another of them as a ring, by its row and one more; 0 of a chunk that holds its buffer
+    /// alone.
+    pub shared: Notes<M>,
 }
 
 /// Its part of a port.
@@ -71,16 +74,21 @@ impl<M: Mode> Router for WindowRouter<M> {
         compared_unsaturated: false,
     };
     const QUEUES: bool = true;
+    const COPIES: bool = true;
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
     type Vc = List<ChunkRow>;
 
     fn new(net: &Network, local: &Local) -> Self {
-        Self { queued: Table::new(local.lines.len() * usize::from(net.config.vcs), List::default()) }
+        Self {
+            queued: Table::new(local.lines.len() * usize::from(net.config.vcs), List::default()),
+            shared: Notes::new(net.trees.is_some()),
+        }
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.queued);
+        visit(self.shared.journal());
     }
 
     fn bytes(ports: u64, vcs: u64) -> u64 {
@@ -99,6 +107,9 @@ impl<M: Mode> Router for WindowRouter<M> {
     ) {
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, fx.now(), fx) {
             return n.return_credit(cx, from, vc, fx.now(), fx);
+        }
+        if n.branches(cx, c).is_some() {
+            return n.fan_out(cx, c, line, from, vc, fx);
         }
         n.pass_on(cx, c, line, from, vc, fx);
     }
@@ -160,10 +171,17 @@ impl<M: Mode> Router for WindowRouter<M> {
         let link = Net::<Self>::line(cx, u).link;
         for (vc, v) in n.vcs_of(u) {
             n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, vc, c));
-            for c in n.router.queued.get(v).iter(&n.chunks) {
+            for c in n.router.queued.get(v).iter(&n.chunks).filter(|&c| n.router.stands_for_buffer(c)) {
                 let (from, vc) = n.origin(cx, u, n.chunks.get(c).origin());
                 visit(cx.local.link_of(from), vc, c);
             }
+        }
+    }
+
+    fn chunks(n: &Net<Self>, _: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {
+        for (_, v) in n.vcs_of(u) {
+            n.vcs.get(v).own.iter(&n.chunks).for_each(&mut *visit);
+            n.router.queued.get(v).iter(&n.chunks).for_each(&mut *visit);
         }
     }
 
@@ -176,7 +194,8 @@ impl<M: Mode> Router for WindowRouter<M> {
         for (vc, v) in n.vcs_of(u) {
             for c in n.router.queued.get(v).iter(&n.chunks) {
                 let (from, from_vc) = n.origin(cx, u, n.chunks.get(c).origin());
-                visit((cx.local.link_of(from), from_vc), 1, &[(link, vc)]);
+                let chunks = u32::from(n.router.stands_for_buffer(c));
+                visit((cx.local.link_of(from), from_vc), chunks, &[(link, vc)]);
             }
         }
     }
@@ -205,6 +224,22 @@ impl<M: Mode> Router for WindowRouter<M> {
                 n.hash_list(kind << 40 | u64::from(vc) << 32 | link, list, sum);
             }
         }
+    }
+}
+
+impl<M: Mode> WindowRouter<M> {
+    /// The chunks that hold a buffer together with `c`, from itself on.
+    fn ring(shared: &Notes<M>, c: ChunkRow) -> impl Iterator<Item = ChunkRow> {
+        let next = move |&at: &ChunkRow| {
+            let next = shared.get(at).checked_sub(1).map(ChunkRow::new)?;
+            (next != c).then_some(next)
+        };
+        std::iter::successors(Some(c), next)
+    }
+
+    /// One of the chunks that hold a buffer together is told for all of them.
+    fn stands_for_buffer(&self, c: ChunkRow) -> bool {
+        Self::ring(&self.shared, c).all(|other| other >= c)
     }
 }
 
@@ -237,6 +272,21 @@ impl<M: Mode> Net<WindowRouter<M>> {
         let u = base.plus(choice.port.number());
         self.notes.set(c, choice.state);
         self.chunks.edit(c).visit();
+        debug_assert!(self.packets.get(self.chunks.get(c).packet).here > 0, "what arrives is here");
+        if self.ready(cx, u, choice.vc, fx) {
+            self.accept(cx, c, u, choice.vc, fx);
+            self.return_credit(cx, from, from_vc, now, fx);
+        } else {
+            // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
+            let origin = VcRow::of(LocalPort::new(in_port.number()), self.width, from_vc);
+            self.enqueue(cx, c, u, choice.vc, origin, fx);
+        }
+    }
+
+    /// Brings output `u` to the present instant for a chunk that arrives for it, which counts as backlog from now on: whether the window has room for it.
+    #[inline(always)]
+    fn ready(&mut self, cx: &Static, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) -> bool {
+        let now = fx.now();
         // Services that start before now come first: this chunk is not among those that they choose from.
         let out = Self::line(cx, u);
         if self.ports.get(u).own.waiting != 0 {
@@ -248,34 +298,88 @@ impl<M: Mode> Net<WindowRouter<M>> {
         let port = self.ports.edit(u);
         port.backlog += 1;
         // Who queues goes first: a chunk may not pass those that wait for the same window, even if a credit has just come.
-        let free = port.own.blocked & choice.vc.bit() == 0;
+        let free = port.own.blocked & vc.bit() == 0;
         // While somebody queues, credits are events: each goes to the chunk whose turn it is.
         if port.own.blocked == 0 && release_of(port.first_credit) <= now {
             self.drain_credits(u, now);
         }
-        debug_assert!(self.packets.get(self.chunks.get(c).packet).here > 0, "what arrives is here");
         let timing = &cx.net.timings[out.timing as usize];
-        let v = self.vc_row(u, choice.vc);
-        if free && self.vcs.get(v).occupancy < timing.capacity {
-            self.accept(cx, c, u, choice.vc, fx);
-            self.return_credit(cx, from, from_vc, now, fx);
-        } else {
-            // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
-            self.chunks
-                .edit(c)
-                .set_origin(VcRow::of(LocalPort::new(in_port.number()), self.width, from_vc).number());
-            self.router.queued.edit(v).push(&mut self.chunks, c);
-            let port = self.ports.edit(u);
-            let pressed = port.own.blocked != 0;
-            port.own.blocked |= choice.vc.bit();
-            self.set_credit(cx, u, fx);
-            // Arrivals at a terminal were no events as long as nobody waited for their credits; now somebody does. What arrives at this very instant was not
-            // planned for either, even if later chunks were.
-            let first = !pressed && matches!(out.end, End::Terminal { .. });
-            if first || self.ports.get(u).due == NEVER {
-                self.set_due(cx, u, fx);
-            }
+        free && self.vcs.get(self.vc_row(u, vc)).occupancy < timing.capacity
+    }
+
+    /// A chunk for which there is no room queues, and keeps the buffer that it came in.
+    #[inline(always)]
+    fn enqueue(
+        &mut self,
+        cx: &Static,
+        c: ChunkRow,
+        u: LocalPort,
+        vc: ChannelId,
+        origin: VcRow,
+        fx: &mut impl Fx,
+    ) {
+        self.chunks.edit(c).set_origin(origin.number());
+        let v = self.vc_row(u, vc);
+        self.router.queued.edit(v).push(&mut self.chunks, c);
+        let port = self.ports.edit(u);
+        let pressed = port.own.blocked != 0;
+        port.own.blocked |= vc.bit();
+        self.set_credit(cx, u, fx);
+        // Arrivals at a terminal were no events as long as nobody waited for their credits; now somebody does. What arrives at this very instant was not
+        // planned for either, even if later chunks were.
+        let first = !pressed && matches!(Self::line(cx, u).end, End::Terminal { .. });
+        if first || self.ports.get(u).due == NEVER {
+            self.set_due(cx, u, fx);
         }
+    }
+
+    /// A chunk of a multicast arrived at a router: each of its copies is accepted or queued on its own. The buffer that it came in is free when the last one has another.
+    fn fan_out(
+        &mut self,
+        cx: &Static,
+        c: ChunkRow,
+        line: &Line,
+        from: Upstream,
+        from_vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
+        let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers copy") };
+        let origin = VcRow::of(LocalPort::new(in_port.number()), self.width, from_vc);
+        let (mut first, mut last) = (ChunkRow::NIL, ChunkRow::NIL);
+        for branch in self.branches(cx, c).unwrap_or_default() {
+            let (u, vc) = (base.plus(branch.choice.port.number()), branch.choice.vc);
+            let copy = self.copy(cx, c, branch);
+            if self.ready(cx, u, vc, fx) {
+                self.accept(cx, copy, u, vc, fx);
+                continue;
+            }
+            // Nobody looks at these rows before the event ends, so the ring may be open meanwhile.
+            self.router.shared.set(copy, 0);
+            if first.is_nil() {
+                first = copy;
+            } else {
+                self.router.shared.set(last, copy.number() + 1);
+                self.router.shared.set(copy, first.number() + 1);
+            }
+            last = copy;
+            self.enqueue(cx, copy, u, vc, origin, fx);
+        }
+        self.end_copied(cx, c);
+        if first.is_nil() {
+            self.return_credit(cx, from, from_vc, fx.now(), fx);
+        }
+    }
+
+    /// A chunk that queued has a buffer of its own now: whether that frees the one that it came in.
+    #[inline]
+    fn leaves_buffer(&mut self, c: ChunkRow) -> bool {
+        let shared = &mut self.router.shared;
+        let Some(after) = shared.get(c).checked_sub(1).map(ChunkRow::new) else { return true };
+        let before = WindowRouter::<M>::ring(shared, c).last().expect("a ring has members");
+        // The last of a ring holds the buffer alone, as any chunk does.
+        shared.set(c, 0);
+        shared.set(before, if before == after { 0 } else { after.number() + 1 });
+        false
     }
 
     /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
@@ -343,8 +447,10 @@ impl<M: Mode> Net<WindowRouter<M>> {
             let origin = self.chunks.get(first).origin();
             self.accept(cx, first, u, vc, fx);
             // It holds two buffers for this instant: the new one, and the one that it came in, which it gives back now.
-            let (from, from_vc) = self.origin(cx, u, origin);
-            self.return_credit(cx, from, from_vc, now, fx);
+            if !Self::FULL || self.leaves_buffer(first) {
+                let (from, from_vc) = self.origin(cx, u, origin);
+                self.return_credit(cx, from, from_vc, now, fx);
+            }
         }
         self.set_credit(cx, u, fx);
     }
