@@ -13,7 +13,7 @@ use ranks::{
     roster::GlobalRank,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most faults that are kept.
 const MOST: usize = 16;
@@ -23,8 +23,8 @@ const MOST: usize = 16;
 struct Course {
     /// All operations below are over.
     floor: u32,
-    /// Those above that are over.
-    beyond: BTreeSet<u32>,
+    /// A bit for each operation from the floor's multiple of 64 on: it is over.
+    beyond: VecDeque<u64>,
     /// Its one processor is busy until then.
     busy: Ps,
     /// Its one interface can send from then on, and receive.
@@ -33,8 +33,16 @@ struct Course {
 }
 
 impl Course {
+    /// Where the bit of an operation that is not below the floor stands.
+    fn place(&self, number: u32) -> (usize, u64) {
+        ((number / 64 - self.floor / 64) as usize, 1 << (number % 64))
+    }
+
     fn is_over(&self, number: u32) -> bool {
-        number < self.floor || self.beyond.contains(&number)
+        number < self.floor || {
+            let (word, bit) = self.place(number);
+            self.beyond.get(word).is_some_and(|bits| bits & bit != 0)
+        }
     }
 
     /// False if it was over before.
@@ -42,18 +50,26 @@ impl Course {
         if self.is_over(number) {
             return false;
         }
-        if number > self.floor {
-            return self.beyond.insert(number);
+        let (word, bit) = self.place(number);
+        if word >= self.beyond.len() {
+            self.beyond.resize(word + 1, 0);
         }
-        self.floor += 1;
-        while !self.beyond.is_empty() && self.beyond.remove(&self.floor) {
-            self.floor += 1;
+        self.beyond[word] |= bit;
+        while let Some(bits) = self.beyond.front() {
+            // The floor rises over all that follow each other; a word behind it is of no more use.
+            let over = (bits >> (self.floor % 64)).trailing_ones();
+            self.floor += over;
+            if over == 0 || self.floor % 64 != 0 {
+                break;
+            }
+            self.beyond.pop_front();
         }
         true
     }
 
     fn count(&self) -> u64 {
-        u64::from(self.floor) + self.beyond.len() as u64
+        let below = u64::from(self.floor / 64 * 64);
+        below + self.beyond.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>()
     }
 }
 

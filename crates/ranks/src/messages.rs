@@ -1,5 +1,6 @@
 //! Checkers of messages, for models that simulate nothing smaller: each arrives exactly once, where it was sent to, with its bytes, and not too early.
 
+use base::hash::mix64;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,20 +22,60 @@ pub struct Seen {
 /// Most faults that are kept.
 const MOST: usize = 16;
 
+/// Entries by bucket of the table beyond which it grows.
+const FULL: usize = 2;
+
+impl Seen {
+    /// Where it stands in a table.
+    fn hash(&self) -> u64 {
+        let ends = u64::from(self.from) << 32 | u64::from(self.to);
+        let rest = u64::from(self.number) ^ self.bytes.rotate_left(24) ^ self.time.rotate_left(40);
+        mix64(ends ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
 /// Messages that were sent and have not arrived, in one partition or in several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Messages {
-    /// Sent minus arrived; absent if that is 0.
-    open: BTreeMap<Seen, i64>,
+    /// Sent minus arrived, in buckets by hash; absent if that is 0. Who checks each message looks here twice, so it is no tree.
+    open: Vec<Vec<(Seen, i64)>>,
+    entries: usize,
     faults: Vec<String>,
 }
 
+impl PartialEq for Messages {
+    fn eq(&self, other: &Self) -> bool {
+        self.sorted() == other.sorted() && self.faults == other.faults
+    }
+}
+
 impl Messages {
+    /// All that are open, in order: a table keeps them in that of their history.
+    fn sorted(&self) -> BTreeMap<Seen, i64> {
+        self.open.iter().flatten().copied().collect()
+    }
+
+    fn bucket(&mut self, message: &Seen) -> &mut Vec<(Seen, i64)> {
+        let mask = self.open.len() as u64 - 1;
+        &mut self.open[(message.hash() & mask) as usize]
+    }
+
     fn add(&mut self, message: Seen, by: i64) {
-        let entry = self.open.entry(message).or_default();
-        *entry += by;
-        if *entry == 0 {
-            self.open.remove(&message);
+        if self.entries >= self.open.len() * FULL {
+            let buckets = (2 * self.open.len()).max(64);
+            let before = std::mem::replace(&mut self.open, vec![Vec::new(); buckets]);
+            before.into_iter().flatten().for_each(|entry| self.bucket(&entry.0).push(entry));
+        }
+        let bucket = self.bucket(&message);
+        let Some(at) = bucket.iter().position(|(seen, _)| *seen == message) else {
+            bucket.push((message, by));
+            self.entries += 1;
+            return;
+        };
+        bucket[at].1 += by;
+        if bucket[at].1 == 0 {
+            bucket.swap_remove(at);
+            self.entries -= 1;
         }
     }
 
@@ -60,7 +101,7 @@ impl Messages {
 
     /// Adds another partition's.
     pub fn merge(&mut self, other: Self) {
-        for (message, by) in other.open {
+        for (message, by) in other.open.into_iter().flatten() {
             self.add(message, by);
         }
         self.faults.extend(other.faults);
@@ -71,13 +112,13 @@ impl Messages {
     #[must_use]
     pub fn verdict(mut self, left: Option<&[Seen]>) -> Vec<String> {
         let mut expected: BTreeMap<Seen, i64> = BTreeMap::new();
-        for (message, &by) in &self.open {
+        for (message, by) in self.sorted() {
             let Seen { from, to, bytes, .. } = message;
             if by < 0 {
                 let what = format!("{bytes} B from {from} to {to} arrived {} times more than sent so", -by);
                 self.faults.push(what);
             }
-            *expected.entry(Seen { time: 0, ..*message }).or_default() += by;
+            *expected.entry(Seen { time: 0, ..message }).or_default() += by;
         }
         for message in left.unwrap_or_default() {
             *expected.entry(Seen { time: 0, ..*message }).or_default() -= 1;

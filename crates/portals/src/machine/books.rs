@@ -2,7 +2,7 @@
 
 use crate::core::message::Message;
 use base::{hash::mix64, index::RankId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most faults that are kept.
 const MOST: usize = 16;
@@ -20,12 +20,49 @@ pub(super) struct Posted {
     pub order: Option<(u32, u64)>,
 }
 
+/// Messages by serial. Serials ascend as messages are posted and most are served soon, so they stand in a row; one that waits long keeps the places
+/// of those behind it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Open(VecDeque<(u64, Option<Posted>)>);
+
+impl Open {
+    fn insert(&mut self, serial: u64, posted: Posted) {
+        if self.0.back().is_none_or(|last| last.0 < serial) {
+            return self.0.push_back((serial, Some(posted)));
+        }
+        match self.0.binary_search_by_key(&serial, |row| row.0) {
+            Ok(place) => self.0[place].1 = Some(posted),
+            Err(place) => self.0.insert(place, (serial, Some(posted))),
+        }
+    }
+
+    fn remove(&mut self, serial: u64) -> Option<Posted> {
+        // Mostly serials have no gap, and the place follows from the first.
+        let guess = serial.checked_sub(self.0.front()?.0)? as usize;
+        let place = match self.0.get(guess) {
+            Some(row) if row.0 == serial => guess,
+            _ => self.0.binary_search_by_key(&serial, |row| row.0).ok()?,
+        };
+        let posted = self.0[place].1.take();
+        while self.0.front().is_some_and(|row| row.1.is_none()) {
+            self.0.pop_front();
+        }
+        posted
+    }
+
+    /// All of them by serial.
+    pub fn all(&self) -> BTreeMap<u64, Posted> {
+        self.0.iter().filter_map(|&(serial, posted)| Some((serial, posted?))).collect()
+    }
+}
+
 /// What records of a run say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
-    pub posted: BTreeMap<u64, Posted>,
+    /// What is posted and not served.
+    pub posted: Open,
     /// Copies on the network, by place of the flight.
-    pub on_network: BTreeMap<u32, u32>,
+    pub on_network: Vec<u32>,
     /// By pair, the turn that follows the last one that came.
     turns: BTreeMap<u32, u64>,
     /// By pair, the turn that follows the last one that was served.
@@ -44,9 +81,11 @@ pub(super) fn digest(m: &Message) -> u64 {
     add(u64::from(m.pending.0) << 48 | u64::from(m.pending.1) << 32 | u64::from(m.md_options));
     add(u64::from(m.operation.0) << 8 | u64::from(m.operation.1) | (m.fail as u64) << 16);
     [m.match_bits, m.remote_offset, m.hdr_data, m.length].into_iter().for_each(&mut add);
-    for bytes in m.operand.chunks(8).chain(m.data.chunks(8)) {
-        add(bytes.iter().fold(bytes.len() as u64, |word, &byte| word << 8 | u64::from(byte)));
-    }
+    // Whole words first: what is left of the payload is its last word, with how much there is of it.
+    let (operands, _) = m.operand.as_chunks();
+    let (words, rest) = m.data.as_chunks();
+    operands.iter().chain(words).for_each(|word: &[u8; 8]| add(u64::from_le_bytes(*word)));
+    add(rest.iter().fold(m.data.len() as u64, |word, &byte| word << 8 | u64::from(byte)));
     sum
 }
 
@@ -64,21 +103,20 @@ impl Books {
 
     /// A copy of a flight went onto the network, or came off it.
     pub fn crosses(&mut self, flight: u32, arrives: bool) {
-        let copies = self.on_network.get(&flight).copied().unwrap_or(0);
-        if !arrives {
-            self.on_network.insert(flight, copies + 1);
-        } else if copies == 0 {
-            self.fault(|| format!("flight {flight} arrives, and is not on the network"));
-        } else if copies == 1 {
-            self.on_network.remove(&flight);
-        } else {
-            self.on_network.insert(flight, copies - 1);
+        let place = flight as usize;
+        if place >= self.on_network.len() {
+            self.on_network.resize(place + 1, 0);
+        }
+        match (&mut self.on_network[place], arrives) {
+            (copies, false) => *copies += 1,
+            (0, true) => self.fault(|| format!("flight {flight} arrives, and is not on the network")),
+            (copies, true) => *copies -= 1,
         }
     }
 
     /// A message is served, or left out in its turn.
     pub fn served(&mut self, serial: u64, message: &Message, (sender, to): (RankId, Option<RankId>)) {
-        let Some(posted) = self.posted.remove(&serial) else {
+        let Some(posted) = self.posted.remove(serial) else {
             return self.fault(|| format!("message {serial} is served twice, or was never posted"));
         };
         let from = posted.from;
@@ -108,6 +146,6 @@ impl Books {
 
     /// A message was given up.
     pub fn given_up(&mut self, serial: u64) {
-        self.posted.remove(&serial);
+        self.posted.remove(serial);
     }
 }

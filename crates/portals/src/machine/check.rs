@@ -81,7 +81,8 @@ impl Machine {
             nic.rx.iter().flat_map(|(queue, _)| queue).for_each(|&flight| add(flight, 1));
         }
         self.held.values().chain(self.behind.values()).for_each(|&flight| add(flight, 1));
-        books.on_network.iter().for_each(|(&flight, &copies)| add(flight, copies));
+        let on_network = (0..).zip(&books.on_network).filter(|(_, copies)| **copies > 0);
+        on_network.for_each(|(flight, &copies)| add(flight, copies));
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         if free.len() != self.free.len() {
             faults.push("a flight's place is free twice".to_owned());
@@ -106,7 +107,7 @@ impl Machine {
     /// What is posted and not served is a flight, as it was posted; what is served is in no books.
     fn flights_and_books(&self, books: &Books, faults: &mut Vec<String>) {
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
-        let mut left = books.posted.clone();
+        let mut left = books.posted.all();
         for (place, f) in (0u32..).zip(&self.flights).filter(|(p, f)| !free.contains(p) && !f.low_level) {
             match left.remove(&f.serial) {
                 Some(p) => {
@@ -138,7 +139,7 @@ impl Machine {
             if f.holds_engine {
                 let of = |map: &BTreeMap<u32, u32>| map.get(&place).copied().unwrap_or(0);
                 *held.entry((node, self.answers(place))).or_default() +=
-                    of(&dues.in_hand) + of(&books.on_network);
+                    of(&dues.in_hand) + books.on_network.get(place as usize).copied().unwrap_or(0);
             }
             if f.open && !f.low_level {
                 *open.entry((node, self.answers(place))).or_default() += 1;
