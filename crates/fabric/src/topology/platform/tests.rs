@@ -227,7 +227,7 @@ fn mistakes_are_reported_with_their_lines() {
             7,
             "routing Cluster only",
         ),
-        ("speed=\"", "speed=\"x", 5, "no speed"),
+        ("speed=\"1Gf\"", "speed=\"1GHz\"", 5, "is no speed"),
     ] {
         let (at, message) = mistake(&CLUSTERS.replacen(from, to, 1));
         assert!(message.contains(why), "{from}: {message}");
