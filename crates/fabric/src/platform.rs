@@ -3,9 +3,11 @@
 //! [`crate::topology::platform`] reads them from files. A fabric made of a platform is one router with all hosts around it; the platform is its
 //! [`crate::graph::Fabric::shape`], and only models that follow explicit routes can use it.
 
+mod passage;
 pub mod zone;
 
 use base::index::TerminalId;
+pub use passage::Passage;
 use std::collections::BTreeMap;
 use zone::Zones;
 
@@ -43,11 +45,35 @@ pub struct Event {
     pub bandwidth: f64,
 }
 
+/// What changes of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// Its bandwidth in bytes per second.
+    Bandwidth(f64),
+    /// Its latency in seconds.
+    Latency(f64),
+    /// It is up, or down: then it has no bandwidth, whatever that changes to meanwhile.
+    Up(bool),
+}
+
+/// What changes of a link in the course of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Index of the link in [`Platform::links`].
+    pub link: u32,
+    /// When, in seconds, and what, in order of time.
+    pub changes: Vec<(f64, Change)>,
+    /// After so many seconds all of it happens again, if it does; above zero.
+    pub period: Option<f64>,
+}
+
 /// Hosts, links, routes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Platform {
     /// Names of the hosts, which are the fabric's terminals.
     pub hosts: Vec<String>,
+    /// Operations per second of each host's cores; zero where the file does not tell.
+    pub speeds: Vec<f64>,
     /// The links, by their number.
     pub links: Vec<Link>,
     /// Routes given one by one, by source and destination.
@@ -56,18 +82,28 @@ pub struct Platform {
     pub zones: Option<Zones>,
     /// Changes of bandwidth, in the order of the file.
     pub events: Vec<Event>,
+    /// Changes of links in the course of time, which may come again and again.
+    pub profiles: Vec<Profile>,
+    /// What the file says and nobody simulates, with how often it does.
+    pub passed: Vec<String>,
 }
 
 impl Platform {
-    /// Links from one host to another, in order; `None` if there is no route. A host reaches itself without links, unless there is a route.
+    /// Links from one host to another, in order; `None` if there is no route: see [`Platform::passage`].
     #[must_use]
     pub fn route(&self, from: TerminalId, to: TerminalId) -> Option<Vec<u32>> {
+        self.passage(from, to).map(|passage| passage.links)
+    }
+
+    /// The way from one host to another; `None` if there is no route. A host reaches itself without links, unless there is a route.
+    #[must_use]
+    pub fn passage(&self, from: TerminalId, to: TerminalId) -> Option<Passage> {
         let (from, to) = (from.number(), to.number());
         if let Some(route) = self.routes.get(&(from, to)) {
-            return Some(route.clone());
+            return Some(Passage { links: route.clone(), between: 0.0 });
         }
-        let zones = self.zones.as_ref().and_then(|z| z.route(from, to));
-        zones.or_else(|| (from == to).then(Vec::new))
+        let zones = self.zones.as_ref().and_then(|z| z.passage(from, to));
+        zones.or_else(|| (from == to).then(Passage::default))
     }
 
     /// Name of a host.

@@ -44,6 +44,12 @@ pub fn judge(
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
         (false, false) => open_sources(&seen, &mut verdict),
     }
+    if let Some(platform) = cx.platform().filter(|p| !p.passed.is_empty()) {
+        verdict.flag("input-dropped");
+        verdict
+            .detail
+            .push(format!("the platform's file has what is not simulated: {}", platform.passed.join(", ")));
+    }
     approximate(cx.config.accuracy, ended.domain.sharing.delays(), &mut verdict);
     if ended.domain.network.by_load {
         verdict.flag("divided-by-load");

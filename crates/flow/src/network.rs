@@ -18,7 +18,7 @@ use base::{
 use engine::state::map::Map;
 use fabric::{
     graph::{Fabric, Peer},
-    platform::{Event, Platform},
+    platform::{Event, Passage, Platform, Profile},
 };
 
 /// Packets that are asked for their paths before a routing is taken to send all on one.
@@ -161,7 +161,7 @@ impl Network {
         } else {
             Path::default()
         };
-        let between = cx.config.router_delay as f64 * 1e-12 * f64::from(path.routers);
+        let between = cx.config.router_delay as f64 * 1e-12 * f64::from(path.routers) + path.between;
         let links = |path: &Path| path.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
         let route = sharing.route(links(&path), &links(&back), between);
         if fixed {
@@ -315,8 +315,8 @@ impl Network {
     ) -> Result<(Path, bool), Lost> {
         let lost = Lost { source, destination };
         if let Some(platform) = cx.platform() {
-            let links = platform.route(source, destination).ok_or(lost)?;
-            return Ok((Path { links, ..Path::default() }, true));
+            let Passage { links, between } = platform.passage(source, destination).ok_or(lost)?;
+            return Ok((Path { links, between, ..Path::default() }, true));
         }
         if source == destination {
             return Ok((Path::default(), true));
@@ -386,12 +386,18 @@ pub fn division(
 }
 
 /// Solver's links of a platform are numbered as the platform's.
-fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
+pub fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
     let links = platform.links.iter();
     let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, l.policy)).collect();
     let zero = FineTime::at(0);
-    let change = |e: &Event| LinkChange { at: zero.after(e.time), link: e.link, bandwidth: e.bandwidth };
-    sharing.schedule(platform.events.iter().map(change).collect());
+    let event = |e: &Event| LinkChange::bandwidth(zero.after(e.time), e.link, e.bandwidth);
+    let changes = |p: &Profile| {
+        let (link, every) = (p.link, p.period);
+        let change = move |&(time, what): &_| LinkChange { at: zero.after(time), link, what, every };
+        p.changes.iter().map(change).collect::<Vec<_>>()
+    };
+    let profiles = platform.profiles.iter().flat_map(changes);
+    sharing.schedule(platform.events.iter().map(event).chain(profiles).collect());
     shared
 }
 
@@ -408,11 +414,8 @@ fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
         shared.push(other.map_or(row, |other| row.min(other.number())));
     }
     let changes = cx.config.changes.iter();
-    let change = |c: &BandwidthChange| LinkChange {
-        at: FineTime::at(c.at),
-        link: shared[c.link.index()],
-        bandwidth: c.bandwidth,
-    };
+    let change =
+        |c: &BandwidthChange| LinkChange::bandwidth(FineTime::at(c.at), shared[c.link.index()], c.bandwidth);
     sharing.schedule(changes.map(change).collect());
     shared
 }

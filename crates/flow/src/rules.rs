@@ -106,11 +106,16 @@ impl Rules {
     pub fn cap(&self, latency: f64, slowest: f64, rate: Option<f64>, factor: f64) -> f64 {
         debug_assert!(slowest >= 0.0, "a bandwidth is not negative");
         let frozen = if self.frozen { slowest } else { f64::INFINITY };
-        let window = match self.window {
+        frozen.min(self.windowed(latency)).min(rate.map_or(f64::INFINITY, |rate| rate / factor))
+    }
+
+    /// The most that a window lets a flow get on a way of such a latency in seconds; infinite without a window.
+    #[must_use]
+    pub fn windowed(&self, latency: f64) -> f64 {
+        match self.window {
             Some(bytes) if latency > 0.0 => bytes / (2.0 * latency),
             _ => f64::INFINITY,
-        };
-        frozen.min(window).min(rate.map_or(f64::INFINITY, |rate| rate / factor))
+        }
     }
 }
 

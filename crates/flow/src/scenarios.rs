@@ -223,7 +223,7 @@ impl Scenario {
             sharing.link(l.bandwidth, l.latency, l.policy);
         }
         let zero = FineTime::at(0);
-        let change = |e: &Event| LinkChange { at: zero.after(e.time), link: e.link, bandwidth: e.bandwidth };
+        let change = |e: &Event| LinkChange::bandwidth(zero.after(e.time), e.link, e.bandwidth);
         sharing.schedule(self.events.iter().map(change).collect());
         let mut order: Vec<usize> = (0..self.flows.len()).collect();
         order.sort_by(|&a, &b| self.flows[a].start.total_cmp(&self.flows[b].start));

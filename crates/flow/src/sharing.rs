@@ -10,7 +10,10 @@
 use super::{alarms::Alarms, fine_time::FineTime, rules::Rules, solver::Solver};
 use base::time::Ps;
 pub use fabric::platform::Policy;
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
 
 /// A way from a source to a destination.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ struct Flow {
     /// In the units of its share.
     work: f64,
     cap: f64,
+    /// The part of its cap that no latency changes.
+    held: f64,
     /// The part of its cap that is its own, on every route.
     own: f64,
     /// Its bundle once its latency is over.
@@ -52,20 +57,12 @@ struct Flow {
     begun: Ps,
 }
 
-/// A flow in its latency. They end it in the order of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Latent {
-    until: FineTime,
-    /// Count of flows begun before it.
-    order: u64,
-    flow: u32,
-}
-
 #[derive(Clone, Debug, Default)]
 struct Bundle {
     route: u32,
     weight: f64,
     cap: f64,
+    held: f64,
     share: f64,
     clock: f64,
     since: FineTime,
@@ -126,7 +123,7 @@ mod routes;
 mod windows;
 
 pub use delays::Delays;
-use goal::Goal;
+use goal::{Goal, Latent};
 pub use link_change::LinkChange;
 
 /// Links and the flows on them.
@@ -147,8 +144,10 @@ pub struct Sharing {
     alarms: Alarms,
     /// Flows in their latency.
     latent: BinaryHeap<Reverse<Latent>>,
-    /// Changes of bandwidth to come, latest first.
+    /// Changes of links to come, latest first.
     changes: Vec<LinkChange>,
+    /// Links that are down, with the bandwidths that they have when they are up again.
+    down: BTreeMap<u32, f64>,
     now: FineTime,
     begun: u64,
     active: u64,
@@ -188,6 +187,7 @@ impl Sharing {
             alarms: Alarms::default(),
             latent: BinaryHeap::new(),
             changes: Vec::new(),
+            down: BTreeMap::new(),
             now: FineTime::default(),
             begun: 0,
             active: 0,
@@ -271,7 +271,7 @@ impl Sharing {
         let row = &self.routes[route as usize];
         let (bandwidth, latency) = self.rules.factors(bytes);
         let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
-        let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
+        let held = self.rules.cap(0.0, slowest, rate, bandwidth);
         // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
         debug_assert!(until >= self.now, "a latency does not end in the past");
@@ -280,7 +280,9 @@ impl Sharing {
         self.begun += 1;
         self.active += 1;
         let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
-        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun, begun: at.rounded() };
+        let cap = held.min(self.rules.windowed(row.latency));
+        let (order, begun) = (self.begun, at.rounded());
+        let flow = Flow { route, tag, work, cap, held, own, bundle: NONE, order, begun };
         let number = self.free.pop().unwrap_or_else(|| {
             self.flows.push(flow);
             (self.flows.len() - 1) as u32
@@ -447,9 +449,15 @@ impl Sharing {
 
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
-        let Flow { route, work, cap, tag, .. } = self.flows[flow as usize];
+        let Flow { route, work, held, own, tag, .. } = self.flows[flow as usize];
+        // Its latency may have become another since it began.
+        let cap = held.min(self.rules.windowed(self.routes[route as usize].latency));
+        self.flows[flow as usize].cap = cap;
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
-        if work <= 0.0 || (row.uses.is_empty() && limited.is_infinite()) {
+        // Where there is no link at all nothing but the flow itself holds it back.
+        let free =
+            row.uses.is_empty() && (limited.is_infinite() || row.links.is_empty() && own.is_infinite());
+        if work <= 0.0 || free {
             over.push(Over { tag, at });
             self.free.push(flow);
             self.active -= 1;
@@ -462,7 +470,7 @@ impl Sharing {
 
     /// Puts a flow with work to do into a bundle of its route.
     fn seat(&mut self, flow: u32, at: FineTime) -> u32 {
-        let Flow { route, work, cap, order, .. } = self.flows[flow as usize];
+        let Flow { route, work, cap, held, order, .. } = self.flows[flow as usize];
         debug_assert!(self.flows[flow as usize].bundle == NONE, "a flow is in one bundle");
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         let bandwidths = self.bandwidths(row);
@@ -470,7 +478,8 @@ impl Sharing {
         let weight = self.rules.weight(row.latency, bandwidths);
         let same = |b: &&u32| {
             let b = &self.bundles[**b as usize];
-            b.weight.to_bits() == weight.to_bits() && b.cap.to_bits() == cap.to_bits()
+            let bits = |numbers: [f64; 3]| numbers.map(f64::to_bits);
+            bits([b.weight, b.cap, b.held]) == bits([weight, cap, held])
         };
         let bundle = match row.bundles.iter().find(same).copied() {
             Some(bundle) => {
@@ -496,7 +505,7 @@ impl Sharing {
                 }
                 let b = &mut self.bundles[bundle as usize];
                 (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
-                (b.since, b.ends, b.detached) = (at, 0, detached);
+                (b.since, b.ends, b.detached, b.held) = (at, 0, detached, held);
                 if detached {
                     let links = self.routes[route as usize].uses.iter();
                     links.for_each(|u| self.alone[u.0 as usize] = bundle);

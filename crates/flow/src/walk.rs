@@ -45,6 +45,8 @@ pub struct Path {
     pub routers: u32,
     /// Some router on it could have chosen another port.
     pub spreads: bool,
+    /// Seconds that it takes beside links and routers.
+    pub between: f64,
 }
 
 /// What a router sees of its ports' links.
@@ -84,7 +86,7 @@ pub fn walk(
         }
     };
     let routers = follow(routed, ends, random, loads, &mut links, &mut look)?;
-    Some((Path { links, routers, spreads }, fixed))
+    Some((Path { links, routers, spreads, between: 0.0 }, fixed))
 }
 
 /// Follows a routing from terminal to terminal and appends the links. Returns the number of routers; `None` if it goes astray. `look` is shown each

@@ -78,7 +78,8 @@ pub fn platform(files: &[PathBuf]) -> Result<(), String> {
     let values = values(&files[0]).with("simgrid_dragonfly", Value::Bool(dragonfly));
     (topology("platform").sizes)(&values).map_err(text::of_problems)?;
     let text = String::from_utf8(bytes).expect("what is no text is refused");
-    let read = platform::parse(&text, dragonfly).expect("it was read before");
+    let beside = |name: &str| platform::read_beside(&files[0].to_string_lossy(), name);
+    let read = platform::parse_with(&text, dragonfly, &beside).expect("it was read before");
     let hosts = TerminalId::first((read.hosts.len() as u32).min(16));
     for (from, to) in hosts.clone().flat_map(|a| hosts.clone().map(move |b| (a, b))) {
         for link in read.route(from, to).unwrap_or_default() {

@@ -57,9 +57,11 @@ impl Sharing {
     fn put_on(&mut self, flow: u32, route: u32) -> f64 {
         let row = &self.routes[route as usize];
         let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
-        let (latency, cap) = (row.latency, self.rules.cap(row.latency, slowest, None, 1.0));
+        let (latency, held) = (row.latency, self.rules.cap(0.0, slowest, None, 1.0));
+        let windowed = self.rules.windowed(latency);
         let f = &mut self.flows[flow as usize];
-        (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
+        f.held = held.min(f.own);
+        (f.route, f.bundle, f.cap) = (route, NONE, f.held.min(windowed));
         latency
     }
 

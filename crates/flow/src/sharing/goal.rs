@@ -1,5 +1,6 @@
-//! Ends of the flows of a bundle, in the order in which they come.
+//! Ends of flows and of their latencies, in the order in which they come.
 
+use crate::fine_time::FineTime;
 use std::cmp::Ordering;
 
 /// When a flow of a bundle is over, on the bundle's clock.
@@ -32,3 +33,12 @@ impl PartialEq for Goal {
 }
 
 impl Eq for Goal {}
+
+/// A flow in its latency. They end it in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Latent {
+    pub(super) until: FineTime,
+    /// Count of flows begun before it.
+    pub(super) order: u64,
+    pub(super) flow: u32,
+}

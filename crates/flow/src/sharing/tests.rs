@@ -97,9 +97,9 @@ fn many_flows_on_one_link_are_one_alarm() {
 fn a_bandwidth_that_changes_splits_the_time() {
     let mut s = links(1, Rules::plain());
     s.schedule(vec![
-        LinkChange { at: FineTime::at(MS + US), link: 0, bandwidth: 5e8 },
-        LinkChange { at: FineTime::at(3 * MS + US), link: 0, bandwidth: 0.0 },
-        LinkChange { at: FineTime::at(5 * MS + US), link: 0, bandwidth: 2e9 },
+        LinkChange::bandwidth(FineTime::at(MS + US), 0, 5e8),
+        LinkChange::bandwidth(FineTime::at(3 * MS + US), 0, 0.0),
+        LinkChange::bandwidth(FineTime::at(5 * MS + US), 0, 2e9),
     ]);
     let route = s.route(vec![0], &[], 0.0);
     s.begin(FineTime::at(0), route, 4_000_000, None, 0);
@@ -130,7 +130,7 @@ fn a_fat_pipe_that_changes_limits_anew() {
     let pipe = s.link(1e9, 0.0, Policy::FatPipe);
     let (one, two) = (s.link(8e9, 0.0, Policy::Shared), s.link(8e9, 0.0, Policy::Shared));
     let routes = [s.route(vec![pipe, one], &[], 0.0), s.route(vec![pipe, two], &[], 0.0)];
-    let change = |at, bandwidth| LinkChange { at: FineTime::at(at), link: pipe, bandwidth };
+    let change = |at, bandwidth| LinkChange::bandwidth(FineTime::at(at), pipe, bandwidth);
     s.schedule(vec![change(2 * MS, 4e9), change(3 * MS, 1e9)]);
     s.begin(FineTime::at(0), routes[0], 7_000_000, None, 0);
     s.begin(FineTime::at(0), routes[1], 7_000_000, Some(2e9), 1);
@@ -252,7 +252,7 @@ fn a_solution_for_another_reason_ends_a_delay() {
         let mut s = links(3, Rules::plain());
         s.set_accuracy(0.5);
         if change {
-            s.schedule(vec![LinkChange { at: FineTime::at(50 * US), link: 0, bandwidth: 5e8 }]);
+            s.schedule(vec![LinkChange::bandwidth(FineTime::at(50 * US), 0, 5e8)]);
         }
         let (shared, other) = (s.route(vec![0], &[], 0.0), s.route(vec![0, 1], &[], 0.0));
         let alone = s.route(vec![2], &[], 0.0);
@@ -301,7 +301,7 @@ proptest::proptest! {
                 s.link(f64::from(n % 3 + 1) * 1e9, 1e-9, Policy::Shared);
             }
             let change = |&(at, link, by): &(u64, u32, u32)| {
-                LinkChange { at: FineTime::at(at * US), link, bandwidth: f64::from(by) * 5e8 }
+                LinkChange::bandwidth(FineTime::at(at * US), link, f64::from(by) * 5e8)
             };
             s.schedule(changes.iter().map(change).collect());
             let (mut over, mut all, mut routes) = (Vec::new(), Vec::new(), Vec::new());

@@ -103,8 +103,14 @@ impl Cluster {
                 }
                 out.extend(backbone);
                 if let Some(b) = b {
-                    out.push(cables[b as usize].1);
-                    self.limit(b, out);
+                    let down = cables[b as usize].1;
+                    // To itself a host crosses what is both up and down once.
+                    if a != Some(b) {
+                        out.push(down);
+                        self.limit(b, out);
+                    } else if down != cables[b as usize].0 {
+                        out.push(down);
+                    }
                 }
                 Some(())
             }

@@ -1,7 +1,7 @@
 //! The fewest links from one place of a zone to another over the routes that are listed in it, and of several paths the one that SimGrid takes.
 //!
 //! Places are points or zones, edges the listed routes; a route costs as many as it has links. A Floyd zone fills its table
-//! once, going through its places in order; a Dijkstra zone searches each time, the nearest place first, of several the one of the lowest number.
+//! once, going through its places in order; a Dijkstra zone searches each time, the nearest place first, of several the one of the lowest rank: where it stands in the file.
 
 use std::{
     cmp::Reverse,
@@ -14,14 +14,24 @@ pub const MOST_PLACES: usize = 1024;
 /// No place, or no path.
 const NONE: u32 = u32::MAX;
 
+/// By place, which of equal paths is taken. A place without a rank has that of its number, after those with one.
+pub type Ranks = BTreeMap<u32, u32>;
+
+/// What decides among places of equal cost.
+fn rank(ranks: &Ranks, place: u32) -> (u32, u32) {
+    (ranks.get(&place).copied().unwrap_or(u32::MAX), place)
+}
+
 /// A path as the pairs of places that routes are listed for.
 pub type Hops = Vec<(u32, u32)>;
 
 /// Paths between all places, by Floyd and Warshall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// All of them, ascending.
+    /// All of them, by rank.
     places: Vec<u32>,
+    /// By place, where it is among them.
+    at: BTreeMap<u32, usize>,
     /// By source and destination (both as indices of [`Table::places`]), the last place but one of the path.
     before: Vec<u32>,
 }
@@ -29,12 +39,14 @@ pub struct Table {
 impl Table {
     /// Of routes by their ends, each with its number of links; of [`MOST_PLACES`] places at most.
     #[must_use]
-    pub fn new(routes: &BTreeMap<(u32, u32), usize>) -> Self {
-        let places: Vec<u32> =
+    pub fn new(routes: &BTreeMap<(u32, u32), usize>, ranks: &Ranks) -> Self {
+        let mut places: Vec<u32> =
             routes.keys().flat_map(|&(a, b)| [a, b]).collect::<BTreeSet<_>>().into_iter().collect();
+        places.sort_by_key(|&place| rank(ranks, place));
         let n = places.len();
         debug_assert!(n <= MOST_PLACES, "{n} places");
-        let at = |place: u32| places.binary_search(&place).unwrap_or(0);
+        let known: BTreeMap<u32, usize> = places.iter().copied().zip(0..).collect();
+        let at = |place: u32| known[&place];
         let (mut cost, mut before) = (vec![NONE; n * n], vec![NONE; n * n]);
         for (&(a, b), &links) in routes {
             let (a, b) = (at(a), at(b));
@@ -55,14 +67,13 @@ impl Table {
                 }
             }
         }
-        Self { places, before }
+        Self { places, at: known, before }
     }
 
     /// The path between two different places, if there is one.
     #[must_use]
     pub fn path(&self, from: u32, to: u32) -> Option<Hops> {
-        let at = |place: u32| self.places.binary_search(&place).ok();
-        let (source, mut here) = (at(from)?, at(to)?);
+        let (source, mut here) = (*self.at.get(&from)?, *self.at.get(&to)?);
         let mut hops = Vec::new();
         while here != source {
             let before = self.before[source * self.places.len() + here];
@@ -83,12 +94,12 @@ impl Table {
 pub fn search<T>(
     routes: &BTreeMap<(u32, u32), T>,
     links: impl Fn(&T) -> usize,
-    from: u32,
-    to: u32,
+    ranks: &Ranks,
+    (from, to): (u32, u32),
 ) -> Option<Hops> {
     let mut known: BTreeMap<u32, (usize, u32)> = BTreeMap::from([(from, (0, from))]);
-    let mut open = BinaryHeap::from([Reverse((0, from))]);
-    while let Some(Reverse((cost, here))) = open.pop() {
+    let mut open = BinaryHeap::from([Reverse((0, rank(ranks, from)))]);
+    while let Some(Reverse((cost, (_, here)))) = open.pop() {
         // Nothing that is farther makes a path shorter. Of a place that was reached sooner another entry was looked at.
         if here == to {
             break;
@@ -100,7 +111,7 @@ pub fn search<T>(
             let cost = cost + links(route);
             if known.get(&next).is_none_or(|&(least, _)| cost < least) {
                 known.insert(next, (cost, here));
-                open.push(Reverse((cost, next)));
+                open.push(Reverse((cost, rank(ranks, next))));
             }
         }
     }
@@ -133,7 +144,8 @@ mod tests {
                     routes.insert((a * 3, b * 3), 1 + random.below(4) as usize);
                 }
             }
-            let table = Table::new(&routes);
+            let ranks = (0..places).map(|n| (n * 3, places - n)).collect();
+            let table = Table::new(&routes, &ranks);
             for (from, to) in (0..places).flat_map(|a| (0..places).map(move |b| (a * 3, b * 3))) {
                 if from == to {
                     continue;
@@ -147,7 +159,7 @@ mod tests {
                         }
                     }
                 }
-                for path in [table.path(from, to), search(&routes, |&links| links, from, to)] {
+                for path in [table.path(from, to), search(&routes, |&links| links, &ranks, (from, to))] {
                     let cost = path.as_ref().map(|hops| hops.iter().map(|hop| routes[hop]).sum::<usize>());
                     assert_eq!(cost, least.get(&to).copied(), "seed {seed}, {from} to {to}: {path:?}");
                     let ends = path.as_ref().map(|hops| (hops[0].0, hops[hops.len() - 1].1));

@@ -1,6 +1,6 @@
 //! The JSON form. See [`super::TOPOLOGY`] for its rules.
 
-use super::limits::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES};
+use super::limits::{MAX_HOSTS, MAX_LATENCY, MAX_LINKS, MAX_MISTAKES};
 use crate::{
     platform::{Event, Link, Platform, Policy},
     topology::graph::{Lines, Mistake, Place, plain},
@@ -125,8 +125,10 @@ impl PlatformReader {
         if !(bandwidth > 0.0 && bandwidth.is_finite()) {
             return Err(format!("the bandwidth of link `{name}` is {bandwidth}: it must be above zero"));
         }
-        if !(0.0..=1000.0).contains(&latency) {
-            return Err(format!("the latency of link `{name}` is {latency} s: it must be from 0 to 1000 s"));
+        if !(0.0..=MAX_LATENCY).contains(&latency) {
+            return Err(format!(
+                "the latency of link `{name}` is {latency} s: it must be from 0 to {MAX_LATENCY} s"
+            ));
         }
         let (names, policy) = match sharing.as_deref() {
             None | Some("shared") => (vec![name], Policy::Shared),

@@ -20,6 +20,8 @@ use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
+use limits::MAX_PROFILE;
+use std::{fs::File, io::Read, path::Path};
 
 /// The registered platform.
 pub const TOPOLOGY: Topology = Topology {
@@ -32,11 +34,11 @@ pub const TOPOLOGY: Topology = Topology {
               \"latency_s\": 1e-6, \"sharing\": \"shared\"}, ..], \"routes\": [{\"from\": \"a\", \"to\": \"b\", \"links\": [\"l\", ..], \
               \"symmetric\": true}, ..], \"events\": [{\"time_s\": 0.5, \"link\": \"l\", \"bandwidth_bytes_per_s\": 5e8}, ..]}. `sharing` is `shared` (if left \
               out), `fat-pipe` or `split-duplex`, which makes two links, l_UP and l_DOWN. `symmetric` gives the route back too, reversed, \
-              with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None; the two in the middle take the fewest links, through other zones too), hosts, routers, links, routes, \
-              zoneRoutes with gateways, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters. \
-              Speeds, disks and properties are passed over; profiles of links, attributes that do not exist, entities and settings of networks are refused. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
+              with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None, Cluster, Vivaldi; Floyd and Dijkstra take the fewest links, through other zones too), hosts, peers, cabinets, routers, links, routes, \
+              zoneRoutes with gateways, bypassing routes, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters. Profiles of bandwidths, latencies and states of links are read, also from files beside it: \
+              flows on a link that is down stand still. Disks and properties are passed over; profiles of hosts and settings of networks are told in the verdict; attributes that do not exist and entities are refused. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
               SimGrid 3.32 takes wrong links inside groups, which `simgrid_dragonfly = true` takes too. Not modelled: the \
-              CPUs of hosts, Vivaldi and Wi-Fi zones, profiles.",
+              CPUs of hosts, Wi-Fi zones, links that are drawn from distributions, messages that fail with their link.",
         source: "SimGrid platform description format 4.1; JSON of our own",
         params: &[
             Param { name: "file", kind: Kind::File, default: None, doc: "the platform" },
@@ -67,8 +69,20 @@ pub const TOPOLOGY: Topology = Topology {
 /// # Errors
 /// All mistakes, in the order of lines; at most a hundred.
 pub fn parse(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
+    parse_with(text, simgrid, &|name| Err(format!("`{name}` is not at hand: there is no folder to look in")))
+}
+
+/// The same; `files` gives the text of a file that the platform names, or says why it cannot.
+///
+/// # Errors
+/// All mistakes, in the order of lines; at most a hundred.
+pub fn parse_with(
+    text: &str,
+    simgrid: bool,
+    files: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Platform, Vec<Mistake>> {
     let platform =
-        if text.trim_start().starts_with('<') { xml::read(text, simgrid)? } else { json::read(text)? };
+        if text.trim_start().starts_with('<') { xml::read(text, simgrid, files)? } else { json::read(text)? };
     if platform.hosts.is_empty() {
         return Err(vec![Mistake {
             line: 0,
@@ -93,8 +107,29 @@ pub fn fabric(platform: Platform) -> Fabric {
 
 fn load(values: &Values) -> Result<Platform, Vec<Problem>> {
     let (path, text) = read_text(values)?;
-    parse(&text, values.bool("simgrid_dragonfly")).map_err(|mistakes| problems_of(&path, &text, mistakes))
+    let beside = |name: &str| read_beside(&path, name);
+    parse_with(&text, values.bool("simgrid_dragonfly"), &beside)
+        .map_err(|mistakes| problems_of(&path, &text, mistakes))
 }
 
+/// Reads a profile that a platform in a file names, by a path from that file's folder.
+///
+/// # Errors
+/// It cannot be read, or is too long.
+pub fn read_beside(platform: &str, name: &str) -> Result<String, String> {
+    let path = Path::new(platform).parent().unwrap_or(Path::new("")).join(name);
+    let shown = path.display();
+    let file = File::open(&path).map_err(|e| format!("`{shown}` cannot be read: {e}"))?;
+    let mut text = String::new();
+    let read = file.take(MAX_PROFILE + 1).read_to_string(&mut text);
+    read.map_err(|e| format!("`{shown}` cannot be read: {e}"))?;
+    if text.len() as u64 > MAX_PROFILE {
+        return Err(format!("`{shown}` is longer than {MAX_PROFILE} bytes"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod places_tests;
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ fn path(platform: &Platform, from: &str, to: &str) -> Option<Vec<String>> {
 }
 
 #[track_caller]
-fn check(platform: &Platform, from: &str, to: &str, links: &[&str]) {
+pub(super) fn check(platform: &Platform, from: &str, to: &str, links: &[&str]) {
     assert_eq!(path(platform, from, to).expect("a route"), links, "{from} to {to}");
 }
 
@@ -209,17 +209,25 @@ fn mistakes_are_reported_with_their_lines() {
         ("direction=\"UP\"", "", 9, "needs a `direction`"),
         ("dst=\"right\"", "dst=\"rihgt\"", 8, "did you mean `right`?"),
         ("</zone>", "", 12, "this is no XML"),
-        ("routing=\"Full\"", "routing=\"Vivaldi\"", 4, "Vivaldi"),
+        ("routing=\"Full\"", "routing=\"Wifi\"", 4, "Vivaldi and None can be read"),
         ("simgrid.dtd\">", "simgrid.dtd\" [<!ENTITY a \"b\">]>", 2, "entities are not read"),
         ("bw=\"1.25GBps\" lat", "bw=\"1.25GBps\" latt", 5, "did you mean `lat`?"),
         ("<zoneRoute ", "<zoneRoute symetrical=\"NO\" ", 8, "did you mean `symmetrical`?"),
+        ("<link id=\"between\"", "<link id=\"between\" bandwidth_file=\"x\"", 7, "`x` is not at hand"),
+        ("<link id=\"between\"", "<trace_connect kind=\"LATENCY\"/><link id=\"between\"", 7, "lacks `trace`"),
         (
             "<link id=\"between\"",
-            "<link id=\"between\" bandwidth_file=\"x\"",
+            "<peer id=\"p\" bw_in=\"1\" bw_out=\"1\"/><link id=\"between\"",
             7,
-            "`bandwidth_file` is not modelled",
+            "lacks `coordinates`",
         ),
-        ("<link id=\"between\"", "<trace_connect kind=\"LATENCY\"/><link id=\"between\"", 7, "kind LATENCY"),
+        (
+            "<link id=\"between\"",
+            "<cabinet id=\"p\" radical=\"0-1\" bw=\"1Bps\"/><link id=\"between\"",
+            7,
+            "routing Cluster only",
+        ),
+        ("speed=\"1Gf\"", "speed=\"1GHz\"", 5, "is no speed"),
     ] {
         let (at, message) = mistake(&CLUSTERS.replacen(from, to, 1));
         assert!(message.contains(why), "{from}: {message}");

@@ -2,6 +2,9 @@
 
 mod attributes;
 mod cluster;
+mod lines;
+mod places;
+mod profiles;
 mod units;
 
 use super::{
@@ -10,10 +13,11 @@ use super::{
 };
 use crate::{
     platform::{
-        Link, Platform, Policy,
+        Link, Platform, Policy, Profile,
         zone::{
             Across, Rule, Zone, Zones,
             shortest::{MOST_PLACES, Table},
+            star::{Coordinates, Star},
         },
     },
     topology::graph::{Mistake, Place},
@@ -33,22 +37,35 @@ type Parsed<T> = Result<T, Mistake>;
 pub(super) struct PlatformReader<'a> {
     document: &'a Document<'a>,
     simgrid: bool,
+    /// Reads a file that the platform names.
+    files: &'a dyn Fn(&str) -> Result<String, String>,
     links: Vec<Link>,
     link_names: BTreeMap<String, u32>,
     hosts: Vec<String>,
     points: BTreeMap<String, u32>,
+    speeds: Vec<f64>,
     host_zone: Vec<u32>,
     router_zone: Vec<u32>,
+    /// Points made before each host and each router.
+    host_rank: Vec<u32>,
+    router_rank: Vec<u32>,
     zones: Vec<Zone>,
     zone_names: BTreeMap<String, u32>,
-    /// A zone's cables of single hosts (`host_link`), by host.
-    star: BTreeMap<u32, (u32, u32)>,
+    coordinates: BTreeMap<u32, Coordinates>,
+    traces: BTreeMap<String, lines::Lines>,
+    profiles: Vec<Profile>,
+    /// What is not simulated, and how often it comes.
+    passed: BTreeMap<&'static str, u64>,
     mistakes: Vec<Mistake>,
 }
 
 const ROUTER: u32 = 1 << 31;
 
-pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
+pub(super) fn read(
+    text: &str,
+    simgrid: bool,
+    files: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Platform, Vec<Mistake>> {
     // Platforms have none; a hundred bytes of them can mean gigabytes.
     if let Some(at) = text.find("<!ENTITY") {
         let (line, before) =
@@ -67,15 +84,22 @@ pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> 
     let mut reader = PlatformReader {
         document: &document,
         simgrid,
+        files,
         links: Vec::new(),
         link_names: BTreeMap::new(),
         hosts: Vec::new(),
         points: BTreeMap::new(),
+        speeds: Vec::new(),
         host_zone: Vec::new(),
         router_zone: Vec::new(),
+        host_rank: Vec::new(),
+        router_rank: Vec::new(),
         zones: Vec::new(),
         zone_names: BTreeMap::new(),
-        star: BTreeMap::new(),
+        coordinates: BTreeMap::new(),
+        traces: BTreeMap::new(),
+        profiles: Vec::new(),
+        passed: BTreeMap::new(),
         mistakes: Vec::new(),
     };
     reader.version(root)?;
@@ -85,9 +109,13 @@ pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> 
                 reader.zone(child, None, 0);
                 Ok(())
             }
-            "config" => reader.config(child),
-            "trace_connect" => reader.attributes(child),
-            "prop" | "trace" => Ok(()),
+            "config" => {
+                reader.config(child);
+                Ok(())
+            }
+            "trace" => reader.trace(child),
+            "trace_connect" => reader.trace_connect(child),
+            "prop" => Ok(()),
             "include" => Err(reader.mistake(child, "<include> cannot be read")),
             other => Err(reader.mistake(child, format!("<{other}> is not expected in a platform"))),
         };
@@ -186,13 +214,16 @@ impl<'a> PlatformReader<'a> {
         Ok((first, first + u32::from(split)))
     }
 
-    fn host(&mut self, node: Node<'a, 'a>, name: String, zone: u32) -> Parsed<u32> {
+    /// Adds a host of a speed to a zone.
+    fn host(&mut self, node: Node<'a, 'a>, name: String, (zone, speed): (u32, f64)) -> Parsed<u32> {
         if self.hosts.len() as u64 >= MAX_HOSTS {
             return Err(self.mistake(node, format!("there are more than {MAX_HOSTS} hosts")));
         }
         let number = self.hosts.len() as u32;
         self.point(node, &name, number)?;
+        self.host_rank.push(self.points.len() as u32);
         self.hosts.push(name);
+        self.speeds.push(speed);
         self.host_zone.push(zone);
         Ok(number)
     }
@@ -200,6 +231,7 @@ impl<'a> PlatformReader<'a> {
     fn router(&mut self, node: Node<'a, 'a>, name: &str, zone: u32) -> Parsed<u32> {
         let number = ROUTER + self.router_zone.len() as u32;
         self.point(node, name, number)?;
+        self.router_rank.push(self.points.len() as u32);
         self.router_zone.push(zone);
         Ok(number)
     }
@@ -224,7 +256,7 @@ impl<'a> PlatformReader<'a> {
         if self.zone_names.insert(id.to_owned(), number).is_some() {
             self.keep(self.mistake(node, format!("zone `{id}` comes twice")));
         }
-        self.zones.push(Zone { parent, rule: Rule::None, routes: BTreeMap::new(), across: BTreeMap::new() });
+        self.zones.push(Zone::empty(parent));
         if node.tag_name().name() == "cluster" {
             match self.cluster(node, id, number) {
                 Ok(cluster) => self.zones[number as usize].rule = Rule::Cluster(cluster),
@@ -238,10 +270,16 @@ impl<'a> PlatformReader<'a> {
             "Floyd" => self.zones[number as usize].rule = Rule::Floyd(Table::default(), Table::default()),
             "Dijkstra" | "DijkstraCache" => self.zones[number as usize].rule = Rule::Dijkstra,
             "None" => {}
-            "Cluster" => {}
+            "Cluster" => self.zones[number as usize].rule = Rule::Star(Star::default()),
+            "Vivaldi" => {
+                let star = Star { coordinates: true, ..Star::default() };
+                self.zones[number as usize].rule = Rule::Star(star);
+            }
             _ => self.blame(
                 node,
-                &format!("has routing `{routing}`: Full, Floyd, Dijkstra, Cluster and None can be read"),
+                &format!(
+                    "has routing `{routing}`: Full, Floyd, Dijkstra, Cluster, Vivaldi and None can be read"
+                ),
             ),
         }
         for child in node.children().filter(Node::is_element) {
@@ -250,7 +288,7 @@ impl<'a> PlatformReader<'a> {
             }
         }
         if routing == "Cluster" {
-            self.listed_cluster(node, number);
+            self.end_star(node, number);
         }
         let zone = &self.zones[number as usize];
         if matches!(zone.rule, Rule::Floyd(..)) && !zone.fits() {
@@ -270,24 +308,26 @@ impl<'a> PlatformReader<'a> {
             "zone" | "AS" | "cluster" => self.zone(node, Some(zone), depth + 1),
             "host" => {
                 let name = self.attribute(node, "id")?.to_owned();
-                self.host(node, name, zone)?;
+                let speed = self.speed(node)?;
+                let host = self.host(node, name, (zone, speed))?;
+                self.place_at(node, host)?;
+                self.host_profiles(node);
             }
             "router" => {
                 let name = self.attribute(node, "id")?;
-                self.router(node, name, zone)?;
+                let router = self.router(node, name, zone)?;
+                self.place_at(node, router)?;
             }
             "link" => {
                 let name = self.attribute(node, "id")?.to_owned();
                 let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
                 let sharing = node.attribute("sharing_policy").unwrap_or("SHARED");
-                self.cable(node, name, numbers, sharing)?;
+                let cable = self.cable(node, name, numbers, sharing)?;
+                self.link_profiles(node, cable)?;
             }
-            "host_link" => {
-                let host = self.named_point(node, "id")?;
-                let up = self.link(node, self.attribute(node, "up")?)?;
-                let down = self.link(node, self.attribute(node, "down")?)?;
-                self.star.insert(host, (up, down));
-            }
+            "host_link" => self.host_link(node, zone)?,
+            "cabinet" => self.cabinet(node, zone)?,
+            "peer" => self.peer(node, zone)?,
             "backbone" => {
                 let name = self.attribute(node, "id")?.to_owned();
                 let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
@@ -295,8 +335,11 @@ impl<'a> PlatformReader<'a> {
             }
             "route" => self.route(node, zone)?,
             "zoneRoute" | "ASroute" => self.zone_route(node, zone)?,
-            "prop" | "disk" | "storage" | "storage_type" | "mount" | "trace" | "trace_connect" => {}
-            "cabinet" | "peer" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "include" => {
+            "bypassRoute" | "bypassZoneRoute" | "bypassASroute" => self.bypass(node, zone)?,
+            "trace" => self.trace(node)?,
+            "trace_connect" => self.trace_connect(node)?,
+            "prop" | "disk" | "storage" | "storage_type" | "mount" => {}
+            "include" => {
                 return Err(self.mistake(node, format!("<{}> cannot be read", node.tag_name().name())));
             }
             other => return Err(self.mistake(node, format!("<{other}> is not expected in a zone"))),
@@ -308,6 +351,12 @@ impl<'a> PlatformReader<'a> {
         let name = self.attribute(node, attribute)?;
         let found = self.points.get(name).copied();
         found.ok_or_else(|| self.mistake(node, unknown("host or router", name, self.points.keys())))
+    }
+
+    fn named_zone(&self, node: Node<'a, 'a>, attribute: &str) -> Parsed<u32> {
+        let name = self.attribute(node, attribute)?;
+        let found = self.zone_names.get(name).copied();
+        found.ok_or_else(|| self.mistake(node, unknown("zone", name, self.zone_names.keys())))
     }
 
     fn link(&self, node: Node<'a, 'a>, name: &str) -> Parsed<u32> {
@@ -356,7 +405,8 @@ impl<'a> PlatformReader<'a> {
         let ends = (self.named_point(node, "src")?, self.named_point(node, "dst")?);
         let (links, back) = self.links_of(node)?;
         let symmetric = self.symmetric(node)? && ends.0 != ends.1;
-        let routes = &mut self.zones[zone as usize].routes;
+        let Zone { routes, ranks, rule, .. } = &mut self.zones[zone as usize];
+        appear(rule, &mut ranks.0, ends);
         if routes.insert(ends, links).is_some() {
             return Err(
                 self.mistake(node, "this route comes twice (or a symmetrical one was given the other way)")
@@ -371,12 +421,7 @@ impl<'a> PlatformReader<'a> {
     }
 
     fn zone_route(&mut self, node: Node<'a, 'a>, zone: u32) -> Parsed<()> {
-        let named = |name: &str| {
-            let id = self.attribute(node, name)?;
-            let found = self.zone_names.get(id).copied();
-            found.ok_or_else(|| self.mistake(node, unknown("zone", id, self.zone_names.keys())))
-        };
-        let ends = (named("src")?, named("dst")?);
+        let ends = (self.named_zone(node, "src")?, self.named_zone(node, "dst")?);
         for end in [ends.0, ends.1] {
             if self.zones[end as usize].parent != Some(zone) {
                 return Err(self.mistake(node, "a zoneRoute joins zones that lie directly in this zone"));
@@ -385,7 +430,8 @@ impl<'a> PlatformReader<'a> {
         let gateways = (self.named_point(node, "gw_src")?, self.named_point(node, "gw_dst")?);
         let (links, back) = self.links_of(node)?;
         let symmetric = self.symmetric(node)?;
-        let across = &mut self.zones[zone as usize].across;
+        let Zone { across, ranks, rule, .. } = &mut self.zones[zone as usize];
+        appear(rule, &mut ranks.1, ends);
         across.insert(ends, Across { gateways, links });
         if symmetric {
             let turned = Across { gateways: (gateways.1, gateways.0), links: back };
@@ -402,25 +448,62 @@ impl<'a> PlatformReader<'a> {
         let hosts = self.hosts.len() as u32;
         let point = |p: u32| if p >= ROUTER { p - ROUTER + hosts } else { p };
         let ends = |(a, b): (u32, u32)| (point(a), point(b));
+        let made = |p: u32| match p.checked_sub(ROUTER) {
+            Some(router) => self.router_rank[router as usize],
+            None => self.host_rank[p as usize],
+        };
+        // A zone in a star with coordinates is left by the router that has its name.
+        let named = |(name, &zone): (&String, &u32)| {
+            Some((zone, point(*self.points.get(&format!("router_{name}"))?)))
+        };
+        let doors = self.zone_names.iter().filter_map(named).collect();
         let zones = self.zones.into_iter().map(|mut zone| {
+            if let Rule::Floyd(..) = zone.rule {
+                let places = zone.routes.keys().flat_map(|&(a, b)| [a, b]);
+                zone.ranks.0 = places.map(|place| (place, made(place))).collect();
+            }
+            zone.ranks.0 = zone.ranks.0.into_iter().map(|(place, rank)| (point(place), rank)).collect();
             zone.routes = zone.routes.into_iter().map(|(e, links)| (ends(e), links)).collect();
-            for across in zone.across.values_mut() {
+            zone.bypass.0 = zone.bypass.0.into_iter().map(|(e, links)| (ends(e), links)).collect();
+            for across in zone.across.values_mut().chain(zone.bypass.1.values_mut()) {
                 across.gateways = ends(across.gateways);
             }
-            if let Rule::Cluster(cluster) = &mut zone.rule {
-                cluster.router = cluster.router.map(point);
+            match &mut zone.rule {
+                Rule::Cluster(cluster) => cluster.router = cluster.router.map(point),
+                Rule::Star(star) => {
+                    for ways in [&mut star.up, &mut star.down] {
+                        *ways =
+                            std::mem::take(ways).into_iter().map(|(p, links)| (point(p), links)).collect();
+                    }
+                }
+                _ => {}
             }
             zone.seal();
             zone
         });
         let zone_of = self.host_zone.iter().chain(&self.router_zone).copied().collect();
-        let zones = Zones { zone_of, zones: zones.collect() };
+        let coordinates = self.coordinates.into_iter().map(|(p, place)| (point(p), place)).collect();
+        let zones = Zones { zone_of, zones: zones.collect(), coordinates, doors };
+        let passed = self.passed.iter().map(|(what, count)| format!("{what} ({count})")).collect();
         Ok(Platform {
             hosts: self.hosts,
+            speeds: self.speeds,
             links: self.links,
             routes: BTreeMap::new(),
             zones: Some(zones),
             events: Vec::new(),
+            profiles: self.profiles,
+            passed,
         })
+    }
+}
+
+/// Ranks the ends of a route by their first appearance, where that decides among equal paths.
+fn appear(rule: &Rule, ranks: &mut BTreeMap<u32, u32>, ends: (u32, u32)) {
+    if matches!(rule, Rule::Dijkstra) {
+        for end in [ends.0, ends.1] {
+            let next = ranks.len() as u32;
+            ranks.entry(end).or_insert(next);
+        }
     }
 }

@@ -1,10 +1,7 @@
 //! `<cluster>`: hosts and links by number.
 
-use super::{Parsed, PlatformReader};
-use crate::platform::zone::{
-    Rule,
-    cluster::{Cable, Cluster, Dragonfly, FatTree, Shape, Torus},
-};
+use super::{MAX_LINKS, Parsed, PlatformReader};
+use crate::platform::zone::cluster::{Cable, Cluster, Dragonfly, FatTree, Shape, Torus};
 use roxmltree::Node;
 
 /// Most hosts and switches of a cluster.
@@ -24,9 +21,11 @@ impl<'a> PlatformReader<'a> {
             (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
         let numbers = self.radical(node)?;
         let first = self.hosts.len() as u32;
+        let speed = self.speed(node)?;
         for n in &numbers {
-            self.host(node, format!("{prefix}{n}{suffix}"), zone)?;
+            self.host(node, format!("{prefix}{n}{suffix}"), (zone, speed))?;
         }
+        self.host_profiles(node);
         let hosts = numbers.len() as u32;
         let kind = Kind {
             id,
@@ -63,27 +62,8 @@ impl<'a> PlatformReader<'a> {
         Ok(Cluster { first, hosts, router, loopback, limiter, shape })
     }
 
-    /// A zone with routing Cluster: hosts with a cable each, given by `host_link`s.
-    pub(super) fn listed_cluster(&mut self, node: Node<'a, 'a>, zone: u32) {
-        let hosts: Vec<u32> =
-            (0u32..).zip(&self.host_zone).filter(|(_, z)| **z == zone).map(|(h, _)| h).collect();
-        let cables: Option<Vec<Cable>> = hosts.iter().map(|h| self.star.get(h).copied()).collect();
-        let Some(cables) = cables else { return self.blame(node, "has a host without <host_link>") };
-        let backbone = node.children().find(|c| c.tag_name().name() == "backbone");
-        let backbone = backbone.and_then(|b| self.link_names.get(b.attribute("id")?).copied());
-        let router =
-            (0u32..).zip(&self.router_zone).find(|(_, z)| **z == zone).map(|(r, _)| r + super::ROUTER);
-        let (first, count) = (hosts.first().copied().unwrap_or(0), hosts.len() as u32);
-        if hosts.iter().zip(first..).any(|(h, n)| *h != n) {
-            return self.blame(node, "mixes its hosts with those of other zones");
-        }
-        let shape = Shape::Star { cables, backbone };
-        let cluster = Cluster { first, hosts: count, router, loopback: None, limiter: None, shape };
-        self.zones[zone as usize].rule = Rule::Cluster(cluster);
-    }
-
     /// Numbers of the hosts: `0-15,20`.
-    fn radical(&self, node: Node<'a, 'a>) -> Parsed<Vec<u64>> {
+    pub(super) fn radical(&self, node: Node<'a, 'a>) -> Parsed<Vec<u64>> {
         let text = self.attribute(node, "radical")?;
         let mut numbers = Vec::new();
         for part in text.split(',') {
@@ -120,6 +100,17 @@ impl<'a> PlatformReader<'a> {
             self.cable(node, name, (bandwidth, latency), sharing).map(|c| c.0)
         });
         links.collect::<Parsed<Vec<u32>>>().map(Some)
+    }
+
+    /// Refuses so many links more before they take memory; split ones are two each.
+    fn room(&self, node: Node<'a, 'a>, kind: &Kind<'_>, cables: u64) -> Parsed<()> {
+        let each = if matches!(kind.sharing, "SHARED" | "FATPIPE") { 1 } else { 2 };
+        let all = cables.saturating_mul(each).saturating_add(self.links.len() as u64);
+        if all > MAX_LINKS {
+            return Err(self
+                .mistake(node, format!("with this cluster there are {all} links: {MAX_LINKS} is the most")));
+        }
+        Ok(())
     }
 
     fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Parsed<Cable> {
@@ -176,8 +167,11 @@ impl<'a> PlatformReader<'a> {
             return Err(self.mistake(node, "this fat tree has too many switches"));
         };
         self.counted(node, hosts, Some(u64::from(nodes[0])))?;
+        let each = |level: usize| u64::from(tree.up[level]) * u64::from(tree.ports[level]);
+        let all = (0..tree.down.len()).map(|level| u64::from(nodes[level]).saturating_mul(each(level)));
+        self.room(node, kind, all.fold(0, u64::saturating_add))?;
         for (level, &below) in nodes[..tree.down.len()].iter().enumerate() {
-            let each = tree.up[level].saturating_mul(tree.ports[level]);
+            let each = tree.up[level] * tree.ports[level];
             let mut cables = Vec::new();
             for n in 0..below {
                 for c in 0..each {
@@ -197,6 +191,7 @@ impl<'a> PlatformReader<'a> {
         let total =
             dims.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
         self.counted(node, hosts, total)?;
+        self.room(node, kind, u64::from(hosts) * dims.len() as u64)?;
         let mut cables = Vec::new();
         for n in 0..hosts {
             let mut factor = 1;
@@ -231,15 +226,21 @@ impl<'a> PlatformReader<'a> {
         let total =
             sizes.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
         self.counted(node, hosts, total)?;
+        let pairs = |n: u32| u64::from(n) * u64::from(n - 1) / 2;
+        let (green, black) = (
+            u64::from(groups) * u64::from(chassis) * pairs(blades),
+            u64::from(groups) * u64::from(blades) * pairs(chassis),
+        );
+        let all = [u64::from(hosts), green, black, pairs(groups)];
+        self.room(node, kind, all.into_iter().fold(0, u64::saturating_add))?;
         let id = kind.id;
         let mut some = |what: String, count: u64, factor: f64| {
             let cables = (0..count).map(|n| self.cables(node, kind, format!("{id}_{what}_{n}"), factor));
             cables.collect::<Parsed<Vec<_>>>()
         };
-        let pairs = |n: u32| u64::from(n) * u64::from(n - 1) / 2;
         let local = some("local_link".to_owned(), u64::from(hosts), 1.0)?;
-        let green = some("green_link".to_owned(), u64::from(groups * chassis) * pairs(blades), parallel[2])?;
-        let black = some("black_link".to_owned(), u64::from(groups * blades) * pairs(chassis), parallel[1])?;
+        let green = some("green_link".to_owned(), green, parallel[2])?;
+        let black = some("black_link".to_owned(), black, parallel[1])?;
         let blue = some("blue_link".to_owned(), pairs(groups), parallel[0])?;
         Ok(Dragonfly { sizes, local, green, black, blue, simgrid: self.simgrid })
     }

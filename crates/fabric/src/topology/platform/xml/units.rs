@@ -1,5 +1,7 @@
 //! Numbers with units as the format writes them: `1.25GBps`, `500ns`; a plain number is in bytes per second or seconds.
 
+use super::super::limits::MAX_LATENCY;
+
 /// Splits a number from its unit.
 fn split(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
@@ -57,6 +59,19 @@ pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
     if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be above zero".to_owned()) }
 }
 
+/// Operations per second, not negative.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    let (number, unit) = split(text)?;
+    let stems = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15), ("E", 1e18)];
+    let factor = match unit.strip_suffix('f') {
+        None if unit.is_empty() => Some(1.0),
+        None => None,
+        Some(stem) => stems.iter().find(|s| s.0 == stem).map(|s| s.1),
+    };
+    let value = factor.map(|factor| number * factor).filter(|value| (0.0..f64::INFINITY).contains(value));
+    value.ok_or_else(|| "is no speed (f, kf, Mf, Gf, Tf, ..)".to_owned())
+}
+
 /// Seconds, not negative.
 pub(super) fn latency(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text)?;
@@ -70,7 +85,11 @@ pub(super) fn latency(text: &str) -> Result<f64, String> {
         "h" => number * 3600.0,
         _ => return Err("has no unit of time (s, ms, us, ns, ps)".to_owned()),
     };
-    if (0.0..=1000.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1000 s".to_owned()) }
+    if (0.0..=MAX_LATENCY).contains(&value) {
+        Ok(value)
+    } else {
+        Err(format!("must be from 0 to {MAX_LATENCY} s"))
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +105,8 @@ mod tests {
         assert_eq!(bandwidth("5e9"), Ok(5e9));
         assert!(bandwidth("-1GBps").is_err() && bandwidth("0Bps").is_err());
         assert!(bandwidth("1GB").is_err() && bandwidth("fast").is_err() && bandwidth("").is_err());
+        assert_eq!((speed("98.5Mf"), speed("2"), speed(" 1Gf")), (Ok(98.5e6), Ok(2.0), Ok(1e9)));
+        assert!(speed("1GHz").is_err() && speed("-1f").is_err());
         assert_eq!(latency("5e-07s"), Ok(5e-7));
         assert!((latency("50us").unwrap() - 5e-5).abs() < 1e-18);
         assert!(latency("-1us").is_err() && latency("1 year").is_err());
