@@ -59,7 +59,7 @@ impl Course {
             // The floor rises over all that follow each other; a word behind it is of no more use.
             let over = (bits >> (self.floor % 64)).trailing_ones();
             self.floor += over;
-            if over == 0 || self.floor % 64 != 0 {
+            if over == 0 || !self.floor.is_multiple_of(64) {
                 break;
             }
             self.beyond.pop_front();
