@@ -71,7 +71,7 @@ fn unread(_: &Parts<'_>) -> Vec<Unread> {
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);
-    let copied = "use model \"packet\", or set `copies = \"source\"`";
+    let copied = "use model \"packet\", or set `replication = \"source\"`";
     parts.refuse_multicast("messages have one path each", copied, diagnostics);
     let section = Some(parts.written.model).filter(|s| s.complete)?;
     if let Some(change) = &parts.change {

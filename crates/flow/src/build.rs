@@ -61,7 +61,7 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);
-    let copied = "use model \"packet\", or set `copies = \"source\"`";
+    let copied = "use model \"packet\", or set `replication = \"source\"`";
     parts.refuse_multicast("messages have one path each", copied, diagnostics);
     let platform = parts.is_platform();
     let config = config(&parts, platform, diagnostics)?;

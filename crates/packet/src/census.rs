@@ -154,12 +154,7 @@ impl Census {
         entry
     }
 
-    fn find_pending<M: Journalled>(
-        &mut self,
-        cx: &Static,
-        pending: &Pending,
-        surrogate: &Surrogate<M>,
-    ) {
+    fn find_pending<M: Journalled>(&mut self, cx: &Static, pending: &Pending, surrogate: &Surrogate<M>) {
         for (_, _, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => {

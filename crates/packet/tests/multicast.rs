@@ -59,7 +59,7 @@ fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) ->
     let links = vec![samples::link(64_000_000_000, 3 * NS, 4 * NS, chunks * CHUNK); fabric.classes().len()];
     let bandwidth = links[0].bandwidth;
     let given = [
-        ("copies", text(sent.copies)),
+        ("replication", text(sent.copies)),
         ("senders", text(sent.senders)),
         ("group", int(sent.group)),
         ("bursts", int(sent.count)),

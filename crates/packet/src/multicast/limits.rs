@@ -78,7 +78,7 @@ pub fn check(
         classes: has(services::classes::ABOUT.name),
     };
     if let Some((why, help)) = with.unsuited() {
-        parts.refuse_multicast(&why, &format!("{help}, or set `copies = \"source\"`"), diagnostics);
+        parts.refuse_multicast(&why, &format!("{help}, or set `replication = \"source\"`"), diagnostics);
     }
 }
 

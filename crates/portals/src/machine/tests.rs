@@ -197,14 +197,14 @@ fn a_get_is_served_after_the_puts_of_its_pair_before_it() {
     all.begin(0, to(1, 8, Request::Get, AckReq::None));
     all.begin(2, to(1, 8, Request::Get, AckReq::None));
     let (mut own, mut other) = (0, 0);
-    let told = |all: &mut Ranks, rank: usize| {
+    let answers = |all: &mut Ranks, rank: usize| {
         all.machine.processes[RankId::from_index(rank)].ct_get(all.own[rank].1).expect("a counter").success
     };
     while all.machine.next(&mut Nowhere).is_some() {
         assert_eq!(all.machine.faults(), Vec::<String>::new());
         let now = all.machine.now;
-        own = if own == 0 && told(&mut all, 0) > 0 { now } else { own };
-        other = if other == 0 && told(&mut all, 2) > 0 { now } else { other };
+        own = if own == 0 && answers(&mut all, 0) > 0 { now } else { own };
+        other = if other == 0 && answers(&mut all, 2) > 0 { now } else { other };
     }
     assert!(
         own > 30 * US,

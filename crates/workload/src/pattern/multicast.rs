@@ -16,17 +16,17 @@ use base::{
 use std::sync::Arc;
 
 /// Who makes the copies of a message.
-pub const COPIES: &str = "copies";
+pub const REPLICATION: &str = "replication";
 
-/// What [`COPIES`] is where routers make them.
+/// What [`REPLICATION`] is where routers make them.
 const ROUTERS: &str = "routers";
 
 pub(crate) const ABOUT: About = About {
     name: "multicast",
     summary: "one message to every other rank of a group",
-    doc: "Ranks form groups of `group` neighbouring ranks, and a sender's message is for all other members of its group. With `copies = \"source\"` the sender creates a message for \
-          each of them at the same instant, in the order of ranks from its own on. With `copies = \"routers\"` one message leaves, and routers copy it where the paths of the routing part; model \"packet\" \
-          with router \"window\" carries that. `load` counts what a sender has to say, once: a message each message / (load * bandwidth), whoever copies it. Each copy counts as a \
+    doc: "Ranks form groups of `group` neighbouring ranks, and a sender's message is for all other members of its group. With `replication = \"source\"` the sender creates a message for \
+          each of them at the same instant, in the order of ranks from its own on. With `replication = \"routers\"` one message leaves, and routers copy it where the paths of the routing part; model \"packet\" \
+          with router \"window\" carries that. `load` counts what a sender has to say, once: a message each message / (load * bandwidth), no matter who copies it. Each copy counts as a \
           message of its own in all results.",
     source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, section 9.2; Duato, Yalamanchili, Ni: Interconnection Networks, 2003, chapter 5",
     params: &[
@@ -43,7 +43,7 @@ pub(crate) const ABOUT: About = About {
             doc: "who sends: every rank, or the first of each group",
         },
         Param {
-            name: COPIES,
+            name: REPLICATION,
             kind: Kind::Choice(&["source", ROUTERS]),
             default: Some("source"),
             doc: "who copies a message for the members: its sender, or the routers",
@@ -140,7 +140,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
         ranks,
         group,
         first: values.text("senders") == "first",
-        routers: values.text(COPIES) == ROUTERS,
+        routers: values.text(REPLICATION) == ROUTERS,
         bytes: context.message,
         count: endless_if_zero(values.int("bursts")),
         offered: 0.0,
@@ -162,7 +162,7 @@ mod tests {
             .with("group", Value::Int(group))
             .with("senders", text(senders))
             .with("bursts", Value::Int(3))
-            .with(COPIES, text(copies));
+            .with(REPLICATION, text(copies));
         build(&context(ranks), &values).unwrap().into_traffic().unwrap()
     }
 
