@@ -359,19 +359,3 @@ fn no_key_of_output_is_silent() {
         assert_ne!(of("0 s", None).0 != plain, named("window"), "{name}: output.window: {notes}");
     }
 }
-
-/// Keys of workloads, arrivals and placements stand in [[job]] beside its own: one name can be read once only.
-#[test]
-fn a_key_of_a_job_has_one_owner() {
-    use netloom::experiment::keys::JOB;
-    use workload::registry::{ARRIVALS, PLACEMENTS, WORKLOADS};
-    let own: Vec<&str> = JOB.params.iter().map(|p| p.name).collect();
-    let abouts = WORKLOADS.iter().map(|e| &e.about);
-    let abouts = abouts.chain(ARRIVALS.iter().map(|e| &e.about)).chain(PLACEMENTS.iter().map(|e| &e.about));
-    let clashes: Vec<String> = abouts
-        .flat_map(|about| about.params.iter().map(move |p| (about.name, p.name)))
-        .filter(|(_, key)| own.contains(key))
-        .map(|(name, key)| format!("{name}: {key}"))
-        .collect();
-    assert_eq!(clashes, Vec::<String>::new());
-}
