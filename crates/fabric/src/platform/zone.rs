@@ -52,8 +52,10 @@ pub struct Zone {
     pub routes: BTreeMap<(u32, u32), Vec<u32>>,
     /// Routes between zones directly inside it.
     pub across: BTreeMap<(u32, u32), Across>,
-    /// Routes that go before all others: between points directly inside, and between zones inside at any depth.
-    pub bypass: (BTreeMap<(u32, u32), Vec<u32>>, BTreeMap<(u32, u32), Across>),
+    /// Routes between points directly inside that go before all others.
+    pub bypass: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Routes between zones inside, at any depth, that go before all others.
+    pub bypass_across: BTreeMap<(u32, u32), Across>,
     /// Of a zone of shortest paths, the rank of each point and of each zone inside: of equal paths it decides.
     pub ranks: (Ranks, Ranks),
 }
@@ -67,7 +69,8 @@ impl Zone {
             rule: Rule::None,
             routes: BTreeMap::new(),
             across: BTreeMap::new(),
-            bypass: Default::default(),
+            bypass: BTreeMap::new(),
+            bypass_across: BTreeMap::new(),
             ranks: Default::default(),
         }
     }
@@ -111,7 +114,7 @@ impl Zones {
     fn find(&self, from: u32, to: u32, depth: u32, out: &mut Passage) -> Option<()> {
         let (a, b) = (*self.zone_of.get(from as usize)?, *self.zone_of.get(to as usize)?);
         if a == b {
-            return match self.zones[a as usize].bypass.0.get(&(from, to)) {
+            return match self.zones[a as usize].bypass.get(&(from, to)) {
                 Some(links) => {
                     out.links.extend_from_slice(links);
                     Some(())
@@ -222,7 +225,7 @@ impl Zone {
     /// The route that goes before all others between two points inside, by the zones around each, innermost first: of those that are listed the one
     /// whose outer zone is the innermost, then the one whose other zone is.
     fn passing(&self, around_a: &[u32], around_b: &[u32]) -> Option<&Across> {
-        let listed = |a: usize, b: usize| self.bypass.1.get(&(*around_a.get(a)?, *around_b.get(b)?));
+        let listed = |a: usize, b: usize| self.bypass_across.get(&(*around_a.get(a)?, *around_b.get(b)?));
         let outer = 0..around_a.len().max(around_b.len());
         outer.into_iter().find_map(|outer| {
             let inner = (0..outer).find_map(|n| listed(n, outer).or_else(|| listed(outer, n)));

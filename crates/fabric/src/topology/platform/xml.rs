@@ -464,8 +464,8 @@ impl<'a> PlatformReader<'a> {
             }
             zone.ranks.0 = zone.ranks.0.into_iter().map(|(place, rank)| (point(place), rank)).collect();
             zone.routes = zone.routes.into_iter().map(|(e, links)| (ends(e), links)).collect();
-            zone.bypass.0 = zone.bypass.0.into_iter().map(|(e, links)| (ends(e), links)).collect();
-            for across in zone.across.values_mut().chain(zone.bypass.1.values_mut()) {
+            zone.bypass = zone.bypass.into_iter().map(|(e, links)| (ends(e), links)).collect();
+            for across in zone.across.values_mut().chain(zone.bypass_across.values_mut()) {
                 across.gateways = ends(across.gateways);
             }
             match &mut zone.rule {

@@ -123,12 +123,12 @@ impl<'a> PlatformReader<'a> {
             if inside(ends.0) != zone || inside(ends.1) != zone {
                 return Err(self.mistake(node, "a bypassRoute joins points that lie directly in this zone"));
             }
-            self.zones[zone as usize].bypass.0.insert(ends, links);
+            self.zones[zone as usize].bypass.insert(ends, links);
             return Ok(());
         }
         let ends = (self.named_zone(node, "src")?, self.named_zone(node, "dst")?);
         let gateways = (self.named_point(node, "gw_src")?, self.named_point(node, "gw_dst")?);
-        self.zones[zone as usize].bypass.1.insert(ends, Across { gateways, links });
+        self.zones[zone as usize].bypass_across.insert(ends, Across { gateways, links });
         Ok(())
     }
 }
