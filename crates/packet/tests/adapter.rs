@@ -483,10 +483,10 @@ fn windows_and_rates_bound_throughput() {
 /// whose ranks all send to all at once.
 #[test]
 fn one_queue_is_as_none() {
-    let mut traffic = crossing("window", 40);
+    let mut traffic = crossing("window", 16);
     traffic.packet.adapter_jitter = 50_000;
     let mut programs = traffic.clone();
-    let given = [("operation", Value::Text("alltoall".into())), ("vector", int(9 * 1024))];
+    let given = [("operation", Value::Text("alltoall".into())), ("vector", int(4 * 1024))];
     let job = (72, 2500, programs.links[0].bandwidth);
     programs.jobs[0].work = samples::traffic("collective", &given, ("poisson", 0.6), job, 1);
     programs.jobs[0].message = None;

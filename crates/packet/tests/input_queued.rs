@@ -184,10 +184,10 @@ fn variety() -> Vec<(String, Setup)> {
 
 #[test]
 fn one_answer_for_every_partitioning() {
-    for (name, setup) in variety() {
+    for (n, (name, setup)) in variety().into_iter().enumerate() {
         let (one, tables) = in_partitions(&setup, 1);
         assert!(one.packets.unwrap().delivered > 60, "{name}: {:?}", one.packets);
-        for partitions in [2, 5, u32::MAX] {
+        for partitions in [[2, 5][n % 2], u32::MAX] {
             let (many, others) = in_partitions(&setup, partitions);
             assert_eq!(many.fingerprint, one.fingerprint, "{name} in {partitions} partitions");
             assert_eq!(many.to_json(), one.to_json(), "{name} in {partitions} partitions");
