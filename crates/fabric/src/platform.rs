@@ -72,8 +72,6 @@ pub struct Profile {
 pub struct Platform {
     /// Names of the hosts, which are the fabric's terminals.
     pub hosts: Vec<String>,
-    /// Operations per second of each host's cores; zero where the file does not tell.
-    pub speeds: Vec<f64>,
     /// The links, by their number.
     pub links: Vec<Link>,
     /// Routes given one by one, by source and destination.

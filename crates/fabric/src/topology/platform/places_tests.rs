@@ -21,7 +21,6 @@ fn cabinets_and_host_links_meet_at_a_backbone() {
     check(&p, "x", "x", &["l", "b"]);
     check(&p, "h1", "y", &["link_h1_UP", "b", "out"]);
     check(&p, "y", "h0", &["out", "b", "link_h0_DOWN"]);
-    assert_eq!(p.speeds, [1e9, 1e9, 1e6, 1.0]);
 }
 
 #[test]

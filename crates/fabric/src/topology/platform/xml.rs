@@ -43,7 +43,6 @@ pub(super) struct PlatformReader<'a> {
     link_names: BTreeMap<String, u32>,
     hosts: Vec<String>,
     points: BTreeMap<String, u32>,
-    speeds: Vec<f64>,
     host_zone: Vec<u32>,
     router_zone: Vec<u32>,
     /// Points made before each host and each router.
@@ -89,7 +88,6 @@ pub(super) fn read(
         link_names: BTreeMap::new(),
         hosts: Vec::new(),
         points: BTreeMap::new(),
-        speeds: Vec::new(),
         host_zone: Vec::new(),
         router_zone: Vec::new(),
         host_rank: Vec::new(),
@@ -214,8 +212,8 @@ impl<'a> PlatformReader<'a> {
         Ok((first, first + u32::from(split)))
     }
 
-    /// Adds a host of a speed to a zone.
-    fn host(&mut self, node: Node<'a, 'a>, name: String, (zone, speed): (u32, f64)) -> Parsed<u32> {
+    /// Adds a host to a zone.
+    fn host(&mut self, node: Node<'a, 'a>, name: String, zone: u32) -> Parsed<u32> {
         if self.hosts.len() as u64 >= MAX_HOSTS {
             return Err(self.mistake(node, format!("there are more than {MAX_HOSTS} hosts")));
         }
@@ -223,7 +221,6 @@ impl<'a> PlatformReader<'a> {
         self.point(node, &name, number)?;
         self.host_rank.push(self.points.len() as u32);
         self.hosts.push(name);
-        self.speeds.push(speed);
         self.host_zone.push(zone);
         Ok(number)
     }
@@ -308,8 +305,8 @@ impl<'a> PlatformReader<'a> {
             "zone" | "AS" | "cluster" => self.zone(node, Some(zone), depth + 1),
             "host" => {
                 let name = self.attribute(node, "id")?.to_owned();
-                let speed = self.speed(node)?;
-                let host = self.host(node, name, (zone, speed))?;
+                self.check_speed(node)?;
+                let host = self.host(node, name, zone)?;
                 self.place_at(node, host)?;
                 self.host_profiles(node);
             }
@@ -487,7 +484,6 @@ impl<'a> PlatformReader<'a> {
         let passed = self.passed.iter().map(|(what, count)| format!("{what} ({count})")).collect();
         Ok(Platform {
             hosts: self.hosts,
-            speeds: self.speeds,
             links: self.links,
             routes: BTreeMap::new(),
             zones: Some(zones),

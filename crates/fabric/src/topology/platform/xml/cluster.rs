@@ -21,9 +21,9 @@ impl<'a> PlatformReader<'a> {
             (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
         let numbers = self.radical(node)?;
         let first = self.hosts.len() as u32;
-        let speed = self.speed(node)?;
+        self.check_speed(node)?;
         for n in &numbers {
-            self.host(node, format!("{prefix}{n}{suffix}"), (zone, speed))?;
+            self.host(node, format!("{prefix}{n}{suffix}"), zone)?;
         }
         self.host_profiles(node);
         let hosts = numbers.len() as u32;

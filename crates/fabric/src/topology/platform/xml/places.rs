@@ -8,9 +8,9 @@ use crate::platform::zone::{
 use roxmltree::Node;
 
 impl<'a> PlatformReader<'a> {
-    /// A host's speed in operations per second; of several states the one that `pstate` names.
-    pub(super) fn speed(&self, node: Node<'a, 'a>) -> Parsed<f64> {
-        let Some(text) = node.attribute("speed").filter(|text| !text.is_empty()) else { return Ok(0.0) };
+    /// Refuses a host's speed that is none; of several states the one that `pstate` names counts. What hosts compute is not simulated.
+    pub(super) fn check_speed(&self, node: Node<'a, 'a>) -> Parsed<()> {
+        let Some(text) = node.attribute("speed").filter(|text| !text.is_empty()) else { return Ok(()) };
         let state = match node.attribute("pstate").filter(|text| !text.is_empty()) {
             None => 0,
             Some(text) => text
@@ -20,7 +20,7 @@ impl<'a> PlatformReader<'a> {
         let Some(one) = text.split(',').nth(state) else {
             return Err(self.mistake(node, format!("`speed=\"{text}\"` has no state {state}")));
         };
-        units::speed(one).map_err(|why| self.mistake(node, format!("`speed=\"{text}\"` {why}")))
+        units::speed(one).map(drop).map_err(|why| self.mistake(node, format!("`speed=\"{text}\"` {why}")))
     }
 
     /// Reads the coordinates of a point, if it has any.
@@ -65,10 +65,10 @@ impl<'a> PlatformReader<'a> {
         let (prefix, suffix) =
             (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
         let numbers = (self.bandwidth(node, "bw")?, self.latency(node, "lat")?);
-        let speed = self.speed(node)?;
+        self.check_speed(node)?;
         for n in self.radical(node)? {
             let name = format!("{prefix}{n}{suffix}");
-            let host = self.host(node, name.clone(), (zone, speed))?;
+            let host = self.host(node, name.clone(), zone)?;
             let cable = self.cable(node, format!("link_{name}"), numbers, "SPLITDUPLEX")?;
             self.own_links(node, zone, host, cable)?;
         }
@@ -78,8 +78,8 @@ impl<'a> PlatformReader<'a> {
     /// A host of a Vivaldi zone with links of two bandwidths.
     pub(super) fn peer(&mut self, node: Node<'a, 'a>, zone: u32) -> Parsed<()> {
         let name = self.attribute(node, "id")?.to_owned();
-        let speed = self.speed(node)?;
-        let host = self.host(node, name.clone(), (zone, speed))?;
+        self.check_speed(node)?;
+        let host = self.host(node, name.clone(), zone)?;
         self.attribute(node, "coordinates")?;
         self.place_at(node, host)?;
         self.host_profiles(node);
