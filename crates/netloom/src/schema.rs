@@ -9,6 +9,7 @@
 
 use crate::{
     experiment::{
+        buffers::{KEY as BUFFER, PRESET},
         jobs,
         keys::{
             Choices, DERIVED, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, MODEL, OUTPUT,
@@ -28,6 +29,7 @@ use base::{
 };
 use fabric::registry::Topology;
 use model::ModelEntry;
+use packet::router::pipelined::config::ABOUT as ROUTER;
 use portals::nic;
 use serde_json::{Map, Value as Json, json};
 use workload::registry::{OUTSTANDING, SIZE_DISTRIBUTION, SIZE_FILE, SIZES, Takes};
@@ -92,6 +94,7 @@ pub fn schema(registry: &Registry) -> Json {
             "properties": rules,
             "allOf": choices.model.entries.iter().map(|m| needed(m)).chain([
                 json!({"if": {"not": {"required": [PORTALS.name]}}, "then": {"required": ["job"]}}),
+                buffered(),
             ]).collect::<Json>(),
         },
         "definitions": {
@@ -115,6 +118,13 @@ fn needed(entry: &ModelEntry) -> Json {
         });
     }
     json!({"if": {"required": ["model"], "properties": {"model": named("kind", entry.about.name)}}, "then": then})
+}
+
+/// Links have buffers, unless a preset of the router gives them.
+fn buffered() -> Json {
+    let preset = json!({"required": [ROUTER.name], "properties": {ROUTER.name: {"required": [PRESET]}}});
+    let links = json!({"additionalProperties": {"required": [BUFFER]}});
+    json!({"if": {"not": preset}, "then": {"properties": {FABRIC.name: {"properties": {"link": links}}}}})
 }
 
 /// Links that a topology needs where there is time.

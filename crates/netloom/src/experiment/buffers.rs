@@ -13,7 +13,10 @@ use model::{
 };
 use packet::router::pipelined::presets::{Loop, PRESETS, PresetEntry};
 
-const KEY: &str = "vc_buffer";
+/// The key of `[fabric]` link classes.
+pub(crate) const KEY: &str = "vc_buffer";
+/// The key of `[router]`.
+pub(crate) const PRESET: &str = "preset";
 
 /// Gives each class without a buffer that of the preset, and reports those for which there is none, or that have more than the preset's credits count.
 pub(super) fn fill(
@@ -54,7 +57,7 @@ pub(super) fn fill(
 /// The preset that `[router]` names.
 fn preset(own: &[OwnSection]) -> Option<&'static PresetEntry> {
     let router = own.iter().find(|s| s.entry.about.name == packet::router::pipelined::config::ABOUT.name)?;
-    match router.section.get("preset") {
+    match router.section.get(PRESET) {
         Some(Value::Text(name)) => find(PRESETS, name),
         _ => None,
     }

@@ -4,7 +4,7 @@
 //! defaults; [`network`] and [`jobs`] are parts of it; declared in [`keys`] and by models, driven by [`reader`] and
 //! [`value`]; `buffers` gives link classes what a preset has for them) -> [`resolved`] (the same experiment with nothing left out, as JSON). All of it is pure: no file, clock or environment.
 
-mod buffers;
+pub(crate) mod buffers;
 mod file;
 pub mod jobs;
 pub mod keys;
