@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::common::{
+    long,
     spread::{in_pieces, reported},
     undone,
 };
@@ -483,10 +484,11 @@ fn windows_and_rates_bound_throughput() {
 /// whose ranks all send to all at once.
 #[test]
 fn one_queue_is_as_none() {
-    let mut traffic = crossing("window", 16);
+    let (count, vector) = if long() { (40, 9 * 1024) } else { (16, 4 * 1024) };
+    let mut traffic = crossing("window", count);
     traffic.packet.adapter_jitter = 50_000;
     let mut programs = traffic.clone();
-    let given = [("operation", Value::Text("alltoall".into())), ("vector", int(4 * 1024))];
+    let given = [("operation", Value::Text("alltoall".into())), ("vector", int(vector))];
     let job = (72, 2500, programs.links[0].bandwidth);
     programs.jobs[0].work = samples::traffic("collective", &given, ("poisson", 0.6), job, 1);
     programs.jobs[0].message = None;

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::piece_over_ranks;
+use crate::common::{long, piece_over_ranks};
 use base::threads::{Optimism, Threads};
 use base::{hash::mix64, param::Value, registry::Registered};
 use fabric::{
@@ -37,7 +37,7 @@ type Machine = (String, Arc<Fabric>, Arc<dyn Routing>);
 fn machines_of(router: Architecture) -> impl Iterator<Item = (usize, Machine)> {
     let others = ROUTERS.iter().filter(|r| r.architecture() != named("window"));
     let turn = others.clone().position(|r| r.architecture() == router);
-    let (of, long) = (others.count(), std::env::var_os("NETLOOM_LONG").is_some());
+    let (of, long) = (others.count(), long());
     machines()
         .into_iter()
         .enumerate()
@@ -215,7 +215,7 @@ fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
 /// A time after which about 600 chunks could be injected: every machine counts, and not how long it runs. With `NETLOOM_LONG=1` about
 /// 3,500 through `window`; the others differ from it in what happens inside a router and not in the network around.
 fn while_of(fabric: &Fabric, router: Architecture) -> u64 {
-    let long = std::env::var_os("NETLOOM_LONG").is_some() && router == named("window");
+    let long = long() && router == named("window");
     let span = if long { 120 * US } else { 24 * US };
     (span / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
 }

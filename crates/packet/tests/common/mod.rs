@@ -43,6 +43,11 @@ use workload::{
     traffic::{Message, Traffic},
 };
 
+/// Whether the long form of a test is asked for: `NETLOOM_LONG=1`.
+pub fn long() -> bool {
+    std::env::var_os("NETLOOM_LONG").is_some()
+}
+
 /// A link class in plain numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
