@@ -74,4 +74,22 @@ mod tests {
         #[cfg(unix)]
         assert!(read("/dev/zero").is_err_and(|e| e.to_string().contains("regular")));
     }
+
+    /// A file that waits for news must not be waited for: the kernel's own note of the open file says that it is not.
+    #[cfg(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+    ))]
+    #[test]
+    fn a_regular_file_is_opened_without_waiting() {
+        use std::os::fd::AsRawFd;
+        let waits = |file: &File| {
+            let note = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok();
+            let flags = note.as_deref().and_then(|n| n.lines().find_map(|l| l.strip_prefix("flags:")));
+            flags.and_then(|f| i32::from_str_radix(f.trim(), 8).ok()).map(|f| f & DO_NOT_WAIT == 0)
+        };
+        let (ours, plain) = (open("Cargo.toml"), File::open("Cargo.toml"));
+        assert_eq!(ours.as_ref().ok().and_then(waits), Some(false));
+        assert_eq!(plain.as_ref().ok().and_then(waits), Some(true));
+    }
 }
