@@ -309,18 +309,20 @@ fn ours(platform: &Platform, flows: &[Flow], rules: Rules) -> Vec<f64> {
     ends
 }
 
+/// What SimGrid is asked: the program that asks it, the platform's file and what we read of it, flows.
+struct Asked<'a> {
+    oracle: &'a Path,
+    at: &'a Path,
+    platform: &'a Platform,
+    flows: &'a [Flow],
+}
+
 /// The same of SimGrid, at the first precision of its shares at which it answers: some make it abort. Or what it says in place of an answer.
-fn theirs(
-    oracle: &Path,
-    at: &Path,
-    platform: &Platform,
-    flows: &[Flow],
-    settings: &[&str],
-) -> Result<Vec<f64>, String> {
+fn theirs(asks: &Asked<'_>, settings: &[&str]) -> Result<Vec<f64>, String> {
     let mut said = String::new();
     for precision in PRECISIONS {
         let settings: Vec<&str> = settings.iter().copied().chain([precision]).collect();
-        match asked(oracle, at, platform, flows, &settings) {
+        match asked(asks, &settings) {
             Ok(ends) => return Ok(ends),
             Err(why) => said = why,
         }
@@ -329,13 +331,8 @@ fn theirs(
 }
 
 /// What SimGrid answers with certain settings.
-fn asked(
-    oracle: &Path,
-    at: &Path,
-    platform: &Platform,
-    flows: &[Flow],
-    settings: &[&str],
-) -> Result<Vec<f64>, String> {
+fn asked(asks: &Asked<'_>, settings: &[&str]) -> Result<Vec<f64>, String> {
+    let &Asked { oracle, at, platform, flows } = asks;
     let name = |host: TerminalId| &platform.hosts[host.index()];
     let line = |f: &Flow| format!("{} {} {} {}\n", f.start, name(f.ends.0), name(f.ends.1), f.bytes);
     let file = oracle.with_file_name("flows");
@@ -378,7 +375,7 @@ fn random_flows_end_when_simgrid_says() {
         return;
     };
     let at = directory.path().join("platform.xml");
-    let cases = if std::env::var_os("NETLOOM_LONG").is_some() { 700 } else { 28 };
+    let cases = if std::env::var_os("NETLOOM_LONG").is_some() { 700 } else { 56 };
     let mut silent = 0;
     let kinds = [platform, cabinets, graph, peers, dragonfly, platform];
     for seed in 0..cases {
@@ -399,7 +396,10 @@ fn random_flows_end_when_simgrid_says() {
         let changing = !platform.profiles.is_empty();
         for (name, configuration) in RULES.into_iter().filter(|r| !(changing && r.0.starts_with("LV08"))) {
             let settings: Vec<&str> = configuration.split(' ').chain(["surf/precision:1e-9"]).collect();
-            let theirs = match theirs(&oracle, &at, &platform, &flows, &settings) {
+            let theirs = match theirs(
+                &Asked { oracle: &oracle, at: &at, platform: &platform, flows: &flows },
+                &settings,
+            ) {
                 Ok(theirs) => theirs,
                 Err(why) => {
                     eprintln!("seed {seed}, {name}: SimGrid does not answer: {why}");
@@ -454,7 +454,8 @@ fn platforms_of_a_folder_end_when_simgrid_says() {
                 let local = |f: &Flow| {
                     platform.passage(f.ends.0, f.ends.1).is_some_and(|passage| passage.between == 0.0)
                 };
-                let asked = theirs(&oracle, &file, &platform, &flows, &[]);
+                let asked =
+                    theirs(&Asked { oracle: &oracle, at: &file, platform: &platform, flows: &flows }, &[]);
                 if asked.as_ref().is_err_and(|e| e.contains("Vivaldi")) {
                     flows.retain(local);
                 }
@@ -469,7 +470,10 @@ fn platforms_of_a_folder_end_when_simgrid_says() {
                 for (name, configuration) in RULES.into_iter().filter(|r| r.0.ends_with("nocross")) {
                     let settings: Vec<&str> =
                         configuration.split(' ').chain(["surf/precision:1e-12"]).collect();
-                    match theirs(&oracle, &file, &platform, &flows, &settings) {
+                    match theirs(
+                        &Asked { oracle: &oracle, at: &file, platform: &platform, flows: &flows },
+                        &settings,
+                    ) {
                         Err(why) => (fine, seen) = (false, format!("{seen}, {name}: SimGrid ends: {why}")),
                         Ok(theirs) => {
                             let (off, n) = worst(&ours(&platform, &flows, rules(name).unwrap()), &theirs);
