@@ -32,16 +32,17 @@ const US: u64 = 1_000_000;
 
 type Machine = (String, Arc<Fabric>, Arc<dyn Routing>);
 
-/// The machines that a router is run on, with their numbers: `window` on all; of the others, which differ from it in what happens inside a router,
-/// each takes its turn. With `NETLOOM_LONG=1` all on all.
-fn machines_of(router: Architecture) -> impl Iterator<Item = (usize, Machine)> {
+/// The machines that a router is run on, with their numbers: `window` on each with much blocking or with little; of the others, which differ from it
+/// in what happens inside a router, each takes its turn on half of them. With `NETLOOM_LONG=1` all on all.
+fn machines_of(router: Architecture, tight: bool) -> impl Iterator<Item = (usize, Machine)> {
     let others = ROUTERS.iter().filter(|r| r.architecture() != named("window"));
     let turn = others.clone().position(|r| r.architecture() == router);
     let (of, long) = (others.count(), long());
-    machines()
-        .into_iter()
-        .enumerate()
-        .filter(move |(n, _)| long || turn.is_none_or(|turn| mix64(*n as u64) as usize % of == turn))
+    machines().into_iter().enumerate().filter(move |(n, _)| {
+        let draw = mix64(*n as u64) as usize;
+        let half = tight == draw.is_multiple_of(2);
+        long || half && turn.is_none_or(|turn| draw / 2 % of == turn)
+    })
 }
 
 /// All small fabrics of at least two terminals with every routing that binds to them, by name.
@@ -230,7 +231,7 @@ fn turn(n: usize, tight: bool, router: Architecture) -> Sent {
 }
 
 fn every_partitioning(tight: bool, router: Architecture) {
-    for (n, (machine, fabric, routing)) in machines_of(router) {
+    for (n, (machine, fabric, routing)) in machines_of(router, tight) {
         let sent = turn(n, tight, router);
         let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
         let mut setup = setup(&fabric, &routing, sent, None, tight);
@@ -276,7 +277,7 @@ fn expected(sent: Sent, ranks: u64, n: u64) -> Option<u64> {
 }
 
 fn finite(tight: bool, router: Architecture) {
-    for (n, (machine, fabric, routing)) in machines_of(router) {
+    for (n, (machine, fabric, routing)) in machines_of(router, tight) {
         // A saturating permutation on every machine, and its turn of the others.
         let permutation =
             workloads().into_iter().filter(|s| (s.workload, s.arrival) == ("random-permutation", "constant"));

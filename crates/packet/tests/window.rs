@@ -1,5 +1,6 @@
 //! The packet model with window routers: closed forms, one answer for every partitioning, planted faults, undo.
 
+use crate::common::long;
 use base::{
     index::{PortId, RankId, TerminalId},
     rate::Bandwidth,
@@ -214,10 +215,11 @@ fn variety() -> Vec<(&'static str, Setup)> {
 
 #[test]
 fn one_answer_for_every_partitioning() {
-    for (name, setup) in variety() {
+    for (n, (name, setup)) in variety().into_iter().enumerate() {
         let (one, tables) = in_partitions(&setup, 1);
         assert!(one.packets.unwrap().delivered > 500, "{name}: {:?}", one.packets);
-        for partitions in [2, 5, 36] {
+        let some = [2, 5, 36];
+        for partitions in some.into_iter().filter(|p| long() || *p == some[n % 3]) {
             let (many, others) = in_partitions(&setup, partitions);
             assert_eq!(many.fingerprint, one.fingerprint, "{name} in {partitions} partitions");
             assert_eq!(many.to_json(), one.to_json(), "{name} in {partitions} partitions");

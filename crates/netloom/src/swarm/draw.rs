@@ -46,7 +46,7 @@ pub fn experiment(registry: &Registry, dice: &mut Dice) -> String {
     let seed = dice.below(1000);
     let _ = write!(text, "[experiment]\nname = \"swarm\"\nseed = {seed}\n");
     if program || dice.once_in(4) {
-        text += "until = \"workload-done\"\nlimit = \"400 us\"\n";
+        text += "until = \"workload-done\"\nlimit = \"80 us\"\n";
     } else {
         let _ = writeln!(text, "duration = \"{} us\"", 5 + dice.below(40));
     }
