@@ -35,6 +35,8 @@ pub enum Purpose {
     Jitter = 13,
     /// Packets that routers mark by chance.
     Mark = 14,
+    /// Noise on the computations of ranks.
+    Noise = 15,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

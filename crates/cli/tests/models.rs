@@ -259,3 +259,33 @@ fn jobs_together_and_alone() {
 }
 
 const JOBS: &str = "workload = \"ring\"\nranks = 2\ncopies = 2\nname = \"part\"";
+
+/// Computing of 100 us, interrupted for 1 us after every 10 us of it: ten interruptions fall into it wherever a rank begins. On every model.
+#[test]
+fn noise_lengthens_what_is_computed() {
+    let place = Place::new(IDLE);
+    fs::write(place.path("program.ranks"), "ranks 5\nall {\n  compute 100 us\n}\n").expect("written");
+    fs::write(place.path("noise.csv"), "# begin length\n10us, 1us\n").expect("written");
+    let makespan = |model: &str, set: &[&str]| {
+        let kind = format!("model.kind={model}");
+        let file = place.path("a.toml");
+        let mut arguments = vec!["run", &file, "--format", "json", "--set", &kind];
+        arguments.extend(set.iter().flat_map(|s| ["--set", s]));
+        let run = netloom(&arguments);
+        assert_eq!(run.status, 0, "{model} {set:?}: {}", run.err);
+        let summary: Json = serde_json::from_str(&run.out).expect("one JSON object");
+        summary["jobs"][0]["makespan_ps"].as_u64().expect("a time")
+    };
+    for model in ["packet", "delay", "flow"] {
+        let us = 1_000_000;
+        assert_eq!(makespan(model, &[]), 100 * us, "{model}");
+        let file = "job.0.noise_file=noise.csv";
+        assert_eq!(makespan(model, &[file]), 110 * us, "{model}");
+        // The job's own factor comes first: four interruptions fall into 40 us.
+        assert_eq!(makespan(model, &[file, "job.0.compute=0.4"]), 44 * us, "{model}");
+        let jitter = makespan(model, &["job.0.noise=0.1"]);
+        assert!((90 * us..=110 * us).contains(&jitter) && jitter != 100 * us, "{model}: {jitter}");
+        assert_eq!(jitter, makespan("packet", &["job.0.noise=0.1"]), "{model}");
+        assert_ne!(jitter, makespan(model, &["job.0.noise=0.1", "experiment.seed=2"]), "{model}");
+    }
+}

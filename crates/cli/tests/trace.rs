@@ -76,6 +76,58 @@ fn every_example_is_sound() {
 }
 
 #[test]
+fn parts_and_copies_of_a_program() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let convert = |arguments: &[&str]| netloom(&[&["trace", "convert"], arguments].concat());
+    let info = |name: &str| json(&["trace", "info", &path(name)]);
+    // Two rounds of four messages, then an allreduce and a broadcast of all ranks.
+    let whole = convert(&[RANKS, &path("whole.ranks"), "--ranks", "12"]);
+    assert_eq!((whole.status, whole.err.as_str()), (0, ""));
+    let whole = info("whole.ranks");
+    assert_eq!(
+        (&whole["ranks"], &whole["messages"]["count"], &whole["matching"]),
+        (&12.into(), &24.into(), &"exact".into())
+    );
+    let before = convert(&[RANKS, &path("before.ranks"), "--collectives", "1"]);
+    assert_eq!((before.status, before.err.as_str()), (0, ""));
+    assert_eq!(
+        (&info("before.ranks")["messages"]["count"], info("before.ranks")["collectives"].get("bcast")),
+        (&8.into(), None)
+    );
+    assert_eq!(convert(&[RANKS, &path("behind.ranks"), "--after", "1"]).status, 0);
+    let behind = info("behind.ranks");
+    assert_eq!(
+        (&behind["messages"]["count"], &behind["collectives"]["bcast"]["bytes"]),
+        (&0.into(), &(4 << 20).into())
+    );
+    // A message that is received behind the barrier has no place before it.
+    fs::write(
+        path("across.ranks"),
+        "ranks 2\nrank 0 {\nisend 8 B to 1 as a\nbarrier\nwait a\n}\nrank 1 {\nbarrier\nrecv 8 B from 0\n}\n",
+    )
+    .expect("a file");
+    let cut = convert(&[&path("across.ranks"), &path("cut.ranks"), "--collectives", "1"]);
+    assert_eq!(cut.status, 0, "{}", cut.err);
+    assert_eq!(cut.err, "note: messages that cross the part's end were left out: 1\n");
+    assert_eq!(
+        (&info("cut.ranks")["messages"]["count"], &info("cut.ranks")["matching"]),
+        (&0.into(), &"exact".into())
+    );
+    for (arguments, status, reported) in [
+        ([RANKS, "--ranks=6"], 2, "a program of 4 ranks has no copies on 6 ranks"),
+        ([RANKS, "--after=3"], 4, "rank 0 calls 2 collectives of all ranks, not 3"),
+        ([EXAMPLE, "--after=1"], 2, "a graph of operations has no collectives"),
+        ([RANKS, "--collectives=0"], 2, "0 is not in 1.."),
+    ] {
+        let run = convert(&[arguments[0], &path("no.ranks"), arguments[1]]);
+        assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(reported), "{arguments:?}: {}", run.err);
+        assert!(!Path::new(&path("no.ranks")).exists());
+    }
+}
+
+#[test]
 fn conversions_there_and_back() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = |name: &str| folder.path().join(name).display().to_string();

@@ -58,7 +58,18 @@ fn unread(_: &Parts<'_>) -> Vec<Unread> {
     all.extend(Unread::all("output", tables, why));
     all.extend(Unread::all(
         "job",
-        &["load", "arrival", "start", "count", "compute", "combine", "reply", "outstanding"],
+        &[
+            "load",
+            "arrival",
+            "start",
+            "count",
+            "compute",
+            "noise",
+            "noise_file",
+            "combine",
+            "reply",
+            "outstanding",
+        ],
         why,
     ));
     all.extend(Unread::all(

@@ -3,7 +3,7 @@
 
 use crate::text;
 use base::index::RankId;
-use netloom::conversion::{Conversion, convert, library, read};
+use netloom::conversion::{Conversion, Reshape, convert, library, read};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -149,8 +149,16 @@ fn words(script: &dyn Script, rank: RankId) -> Result<String, String> {
 fn converted(file: &Path, to: Format) -> Result<Option<PathBuf>, String> {
     let out = file.with_file_name(format!("converted.{}", to.name()));
     let scale = Scale::DEFAULT;
-    let asked =
-        Conversion { file, scale, out: &out, to: Some(to), library: "openmpi", per_rank: false, force: true };
+    let asked = Conversion {
+        file,
+        scale,
+        out: &out,
+        to: Some(to),
+        reshape: Reshape::default(),
+        library: "openmpi",
+        per_rank: false,
+        force: true,
+    };
     match convert(&asked) {
         Ok(_) => Ok(Some(out)),
         // The format has no words for it, or a rank turned out to be damaged.

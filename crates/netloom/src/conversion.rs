@@ -20,6 +20,10 @@ use workload::program::{
     lower::Options,
     mpi::Script,
     ranks,
+    reshape::{
+        copies::copies,
+        part::{Collectives, between, part},
+    },
     traces::{Scale, TiWriter},
 };
 
@@ -34,12 +38,27 @@ pub struct Conversion<'a> {
     pub out: &'a Path,
     /// Format to write; left out, the name says it.
     pub to: Option<Format>,
+    /// Which part of the program, on how many ranks.
+    pub reshape: Reshape,
     /// Whose algorithms collectives follow where the format has no collectives.
     pub library: &'a str,
     /// A file for each rank beside the one that is named, which lists them.
     pub per_rank: bool,
     /// Files that exist may be replaced.
     pub force: bool,
+}
+
+/// Which part of a program of MPI calls is written, and on how many ranks; by default all of it as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reshape {
+    /// Begin behind so many collectives of all ranks; 0 for the beginning.
+    pub after: u64,
+    /// End with so many further collectives of all ranks; `None` for the end.
+    pub collectives: Option<u64>,
+    /// In place of both: the collectives of all ranks between two recorded times, see [`between`]; the second may be left out.
+    pub times: Option<(Ps, Option<Ps>)>,
+    /// Number of ranks, a multiple of the file's: see [`copies`]. `None` for those of the file.
+    pub ranks: Option<u32>,
 }
 
 /// What was written.
@@ -96,11 +115,49 @@ pub fn convert(asked: &Conversion<'_>) -> Result<Converted, Error> {
     };
     fits(format, packed, asked.per_rank)?;
     let part_file = PartFile::new(asked.out, asked.force)?;
-    let content = read(asked.file, asked.scale)?.1;
-    let mut notes = write(&content, format, asked, part_file.part(), packed)?;
+    let (content, mut notes) = reshaped(read(asked.file, asked.scale)?.1, asked.reshape)?;
+    notes.extend(write(&content, format, asked, part_file.part(), packed)?);
     part_file.keep().map_err(|e| unwritable(asked.out, &e))?;
     notes.extend(content.dropped().into_iter().map(|dropped| format!("not in it: {dropped}")));
     Ok(Converted { ranks: content.ranks(), format, notes })
+}
+
+/// A part of a program on more ranks, and what was left out of it.
+fn reshaped(content: Content, asked: Reshape) -> Result<(Content, Vec<String>), Error> {
+    if asked == Reshape::default() {
+        return Ok((content, Vec::new()));
+    }
+    let refused = |message: String, help: &str| Err(Error::new(ErrorKind::Usage, message).with_help(help));
+    let Content::Script(mut script) = content else {
+        let message =
+            "a graph of operations has no collectives and no calls, so it has no parts and no copies";
+        return refused(message.to_owned(), "use a file of MPI calls or a trace of an MPI program");
+    };
+    let mut notes = Vec::new();
+    let mut span = Collectives { after: asked.after, count: asked.collectives };
+    if let Some((from, to)) = asked.times {
+        span = between(&*script, from, to).map_err(damaged)?;
+        let count = span.count.map_or_else(|| "all".to_owned(), |count| count.to_string());
+        notes.push(format!("the part is {count} collectives of all ranks behind the first {}", span.after));
+    }
+    if span.after > 0 || span.count.is_some() {
+        let cut = part(script, span).map_err(damaged)?;
+        for (crossing, end) in cut.crossing.into_iter().zip(["beginning", "end"]) {
+            if crossing > 0 {
+                notes.push(format!("messages that cross the part's {end} were left out: {crossing}"));
+            }
+        }
+        script = cut.script;
+    }
+    if let Some(ranks) = asked.ranks {
+        let of = script.ranks();
+        if ranks == 0 || !ranks.is_multiple_of(of) {
+            let message = format!("a program of {of} ranks has no copies on {ranks} ranks");
+            return refused(message, "ask for a multiple of its ranks");
+        }
+        script = copies(script, ranks / of).map_err(damaged)?;
+    }
+    Ok((Content::Script(script), notes))
 }
 
 /// Refuses formats that are not written, or not so.

@@ -13,7 +13,7 @@ use fabric::graph::Fabric;
 use model::{section::Section, setup::JobSetup};
 use workload::{
     placement::PlacementContext,
-    program::{collective::Chooser, lower},
+    program::{collective::Chooser, lower, noise::Noise},
     registry::{ArrivalChoice, JobContext, PlacementEntry, Shape, Takes, Work},
 };
 
@@ -139,17 +139,35 @@ fn build_job(
     };
     let work =
         (workload.build)(&context, values).map_err(|problems| section.report(problems, diagnostics)).ok();
+    let (work, compute_ppb) = noisy(work, section, (site.seed, index), diagnostics)?;
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
     let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
     let groups = place(placement, section, site, &to_place, free, diagnostics);
     let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
-    let compute_ppb = match section.get("compute") {
+    Some(JobSetup { name, work: work?, placement: placement?, start, message: job.message, compute_ppb })
+}
+
+/// A program with the noise that its job asks for, and the factor that is left to apply to its computations: noise comes behind the job's own.
+fn noisy(
+    work: Option<Work>,
+    section: &Section,
+    place: (u64, u32),
+    diagnostics: &mut Diagnostics,
+) -> Option<(Option<Work>, u64)> {
+    let factor = match section.get("compute") {
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
         _ => JobSetup::COMPUTE_AS_IS,
     };
-    Some(JobSetup { name, work: work?, placement: placement?, start, message: job.message, compute_ppb })
+    let report = |problems| section.report(problems, diagnostics);
+    let noise = Noise::read(&section.values, factor, place).map_err(report).ok()?;
+    Some(match (work, noise) {
+        (Some(Work::Program(program)), Some(noise)) => {
+            (Some(Work::Program(noise.on(program))), JobSetup::COMPUTE_AS_IS)
+        }
+        (work, _) => (work, factor),
+    })
 }
 
 /// What a placement asks about a job.

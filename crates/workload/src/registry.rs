@@ -14,6 +14,7 @@ pub use crate::{
         SIZE_WEIGHTS, SIZES,
     },
     placement::PlacementEntry,
+    program::noise::{NOISE, NOISE_FILE},
     size::registry::{SIZE_DISTRIBUTIONS, SizeEntry},
     work::{ArrivalChoice, JobContext, Shape, Takes, Work, WorkloadEntry},
 };

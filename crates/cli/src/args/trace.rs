@@ -1,6 +1,7 @@
 //! Arguments of `netloom trace`.
 
 use super::shared::Format;
+use base::units::parse_time;
 use clap::{Args, Subcommand};
 use netloom::values::{RankRange, speed, unit_of_time};
 use std::path::PathBuf;
@@ -66,6 +67,21 @@ pub struct ConvertArgs {
     /// Format to write: goal, goal-binary, ranks, simgrid-ti; left out: by the name (.goal, .bin, .ranks)
     #[arg(long, value_name = "FORMAT", value_parser = program_format)]
     pub to: Option<ProgramFormat>,
+    /// Leave out what comes before the N-th collective of all ranks, and that one; messages across this end are left out at both ends
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub after: u64,
+    /// End with the N-th collective of all ranks from there on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub collectives: Option<u64>,
+    /// Begin behind the last collective of all ranks that all had called by this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["after", "collectives"])]
+    pub from: Option<u64>,
+    /// End with the first collective of all ranks that none had called before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["after", "collectives"])]
+    pub until: Option<u64>,
+    /// Write so many ranks, a multiple of the file's: copies of them, of which only collectives of all ranks reach beyond their own copy
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: Option<u32>,
     /// Where the format has no collectives: whose algorithms they follow: simple, openmpi, mpich
     #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
     pub library: String,
@@ -100,6 +116,10 @@ impl TraceInput {
     pub fn scale(&self) -> Scale {
         Scale { unit: self.unit, speed: self.speed }
     }
+}
+
+fn instant(text: &str) -> Result<u64, String> {
+    parse_time(text).map_err(|e| e.message)
 }
 
 fn program_format(text: &str) -> Result<ProgramFormat, String> {

@@ -14,8 +14,8 @@ use base::{
 use model::section::Section;
 use std::collections::BTreeMap;
 use workload::registry::{
-    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, OUTSTANDING, PlacementEntry, REPLY, SIZE_DISTRIBUTION,
-    SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, NOISE, NOISE_FILE, OUTSTANDING, PlacementEntry, REPLY,
+    SIZE_DISTRIBUTION, SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
 };
 
 /// A job as written, or one of its copies.
@@ -217,7 +217,7 @@ impl Shared {
 }
 
 /// Keys that several workloads share.
-const SHARED: [Shared; 15] = [
+const SHARED: [Shared; 17] = [
     Shared::new("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
         t.arrivals() || t == Takes::Message
     }),
@@ -234,6 +234,8 @@ const SHARED: [Shared; 15] = [
     Shared::new(REPLY.name, "", |t| t == Takes::Pattern),
     Shared::new(OUTSTANDING.name, "", |t| t == Takes::Pattern),
     Shared::new("compute", "", |t| t == Takes::Program),
+    Shared::new(NOISE.name, "", |t| t == Takes::Program),
+    Shared::new(NOISE_FILE.name, "", |t| t == Takes::Program),
     Shared::new("library", "", |t| t == Takes::Program),
     Shared::new("collectives", "", |t| t == Takes::Program),
     Shared::new("combine", "", |t| t == Takes::Program),
@@ -281,7 +283,9 @@ fn check_taken(
                         "its messages are of one kind"
                     }
                     Takes::Program => "its messages follow from the program",
-                    Takes::List if key != "compute" => "its messages are listed one by one",
+                    Takes::List if !["compute", NOISE.name, NOISE_FILE.name].contains(&key) => {
+                        "its messages are listed one by one"
+                    }
                     Takes::Message if ["load", "arrival"].contains(&key) => {
                         "its messages follow from what it receives"
                     }

@@ -22,8 +22,8 @@ use model::{
     setup::Rail,
 };
 use workload::registry::{
-    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, OUTSTANDING, PlacementEntry, REPLY, SIZE_DISTRIBUTION,
-    SIZE_FILE, SIZE_WEIGHTS, SIZES, WorkloadEntry,
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, NOISE, NOISE_FILE, OUTSTANDING, PlacementEntry, REPLY,
+    SIZE_DISTRIBUTION, SIZE_FILE, SIZE_WEIGHTS, SIZES, WorkloadEntry,
 };
 
 /// Keys of `[portals]`: the interface of machines for Portals programs.
@@ -269,6 +269,8 @@ pub const JOB: About = About {
             default: Some("1.0"),
             doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
         },
+        NOISE,
+        NOISE_FILE,
         Param {
             name: "library",
             kind: Kind::Choice(&["simple", "openmpi", "mpich"]),

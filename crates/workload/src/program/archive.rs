@@ -198,6 +198,8 @@ struct Reader {
     position: u32,
     /// When the rank went on computing, in picoseconds.
     resumed: Option<u64>,
+    /// When the last event was, in picoseconds.
+    now: Option<u64>,
     /// MPI functions that are entered and not left, and the mode of sends in the outermost.
     depth: u32,
     mode: Mode,
@@ -240,6 +242,7 @@ impl Reader {
             ahead: None,
             position: 0,
             resumed: None,
+            now: None,
             depth: 0,
             mode: Mode::Standard,
             function: 0,
@@ -560,6 +563,10 @@ impl Trace {
 }
 
 impl Calls for Reader {
+    fn time(&self) -> Option<base::time::Ps> {
+        self.now
+    }
+
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
         loop {
             if let Some(call) = self.ready.pop_front() {
@@ -579,6 +586,7 @@ impl Calls for Reader {
             let event = event.map_err(|e| damage(&e))?;
             self.position = self.position.saturating_add(1);
             let time = self.trace.archive.definitions.clock.picoseconds(event.time);
+            self.now = Some(time);
             self.markers(time);
             if let Err(Damage(message)) = self.event(time, event.kind) {
                 let file = self.events.as_ref().map(|events| events.path().display().to_string());

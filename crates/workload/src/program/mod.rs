@@ -34,7 +34,9 @@ pub mod list;
 pub mod lower;
 pub mod matrix;
 pub mod mpi;
+pub mod noise;
 pub mod ranks;
+pub mod reshape;
 pub mod traces;
 
 pub use damage::Damage;

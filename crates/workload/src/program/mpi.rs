@@ -141,6 +141,12 @@ impl CollectiveKind {
         }
     }
 
+    /// True if its counts are what a rank sends to each, followed by what it receives from each.
+    #[must_use]
+    pub const fn has_two_lists(self) -> bool {
+        matches!(self, Self::Alltoallv | Self::Alltoallw)
+    }
+
     /// The key that a user writes, such as `reduce_scatter_block`: MPI's name without its prefix, in small letters.
     #[must_use]
     pub fn key(self) -> String {
@@ -409,6 +415,11 @@ pub trait Calls: Send {
     /// # Errors
     /// If the source is damaged.
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage>;
+
+    /// When what was read last was recorded: picoseconds from an instant that is the same for all ranks. `None` if the source has no times, or none yet.
+    fn time(&self) -> Option<Ps> {
+        None
+    }
 
     /// The same without a copy, where the source keeps its calls; else the call is put into `held`.
     ///

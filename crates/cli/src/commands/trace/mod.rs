@@ -8,7 +8,7 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use netloom::conversion::{Conversion, convert};
+use netloom::conversion::{Conversion, Reshape, convert};
 use serde_json::json;
 
 /// Runs one of the subcommands.
@@ -34,6 +34,13 @@ fn converted(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
         scale: args.input.scale(),
         out: &args.out,
         to: args.to,
+        reshape: Reshape {
+            after: args.after,
+            collectives: args.collectives,
+            times: (args.from.is_some() || args.until.is_some())
+                .then(|| (args.from.unwrap_or(0), args.until)),
+            ranks: args.ranks,
+        },
         library: &args.library,
         per_rank: args.per_rank,
         force: args.force,

@@ -19,6 +19,7 @@ pub(in crate::program) struct Communicators {
     made: Column<RankId, Vec<Option<(u32, CommRank)>>>,
     /// A call of one-sided communication was read.
     one_sided: bool,
+    ranks: usize,
 }
 
 impl Communicators {
@@ -30,6 +31,11 @@ impl Communicators {
     /// Number of communicators, the world among them.
     pub(in crate::program) fn count(&self) -> u32 {
         self.members.len() as u32
+    }
+
+    /// Number of ranks of the job.
+    pub(in crate::program) fn ranks(&self) -> usize {
+        self.ranks
     }
 
     /// True if a call of one-sided communication was read.
@@ -48,11 +54,16 @@ impl Communicators {
 /// # Errors
 /// If the source is damaged, or ranks do not agree.
 pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
-    let mut comms = Communicators { members: vec![None], made: Column::default(), one_sided: false };
+    let ranks = script.ranks();
+    let mut comms = Communicators {
+        members: vec![None],
+        made: Column::default(),
+        one_sided: false,
+        ranks: ranks as usize,
+    };
     if !script.makes_communicators() {
         return Ok(comms);
     }
-    let ranks = script.ranks();
     comms.made = Column::filled(ranks as usize, Vec::new());
     let mut walk = Walk { script, at: Column::default(), waiting: vec![Vec::new()], comms };
     for rank in RankId::first(ranks) {

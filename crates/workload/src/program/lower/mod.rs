@@ -36,7 +36,7 @@ mod handles;
 mod mismatch;
 mod shared;
 #[cfg(test)]
-mod tests;
+pub(in crate::program) mod tests;
 mod windows;
 
 pub use shared::Options;

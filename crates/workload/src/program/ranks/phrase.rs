@@ -4,7 +4,7 @@ use super::{
     expression::{Expression, Operator},
     lexer::{Kind, Step, Tokens},
     statement::{Call, Collective, Counts, End, Group, Peer, Quantity},
-    words::{COLLECTIVES, ONE_SIDED, Word, two_lists},
+    words::{COLLECTIVES, ONE_SIDED, Word},
 };
 use crate::program::{
     input::Mistake,
@@ -206,7 +206,7 @@ impl Phrases {
             let Expression::Number(n) = times else { return Ok(()) };
             length = length.saturating_add(u64::try_from(*n).unwrap_or(0));
         }
-        let lists = if two_lists(takes.kind) { 2 } else { 1 };
+        let lists = if takes.kind.has_two_lists() { 2 } else { 1 };
         let wanted = u64::from(self.ranks.unwrap_or(0)) * lists;
         if length == wanted {
             return Ok(());
@@ -370,7 +370,7 @@ impl Phrases {
     /// `counts [1 KiB, 8 B x 15]`, or `sends [..] receives [..]`.
     fn counts(&mut self, takes: &Word, tokens: &mut Tokens<'_>) -> Step<Counts> {
         let mut counts = Counts(Vec::new());
-        let words: &[&str] = if two_lists(takes.kind) { &["sends", "receives"] } else { &["counts"] };
+        let words: &[&str] = if takes.kind.has_two_lists() { &["sends", "receives"] } else { &["counts"] };
         for word in words {
             tokens.expect(word)?;
             list(tokens, |tokens| {

@@ -55,11 +55,6 @@ pub(crate) fn collective_name(kind: CollectiveKind) -> &'static str {
     COLLECTIVES.iter().find(|c| c.kind == kind).map_or("", |c| c.word)
 }
 
-/// True if the counts of a collective are what a rank sends to each, followed by what it receives from each.
-pub(super) fn two_lists(kind: CollectiveKind) -> bool {
-    matches!(kind, CollectiveKind::Alltoallv | CollectiveKind::Alltoallw)
-}
-
 /// Words that begin a one-sided call.
 pub(super) const ONE_SIDED: [&str; 21] = [
     "put",

@@ -1,6 +1,6 @@
 //! Writes any script in the format.
 
-use super::words::{COLLECTIVES, one_sided_name, two_lists};
+use super::words::{COLLECTIVES, one_sided_name};
 use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
     mpi::{
@@ -183,7 +183,7 @@ fn collective(c: &Collective) -> String {
     }
     if takes.counts {
         let all = c.counts.as_deref().unwrap_or(&[]);
-        let _ = if two_lists(c.kind) {
+        let _ = if c.kind.has_two_lists() {
             let (sends, receives) = all.split_at(all.len() / 2);
             write!(text, " sends {} receives {}", counts(sends), counts(receives))
         } else {

@@ -136,6 +136,10 @@ struct Reader {
 }
 
 impl Calls for Reader {
+    fn time(&self) -> Option<Ps> {
+        self.maker.resumed.and_then(|time| Ps::try_from(time).ok())
+    }
+
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
         loop {
             if let Some(call) = self.maker.ready.pop_front() {

@@ -193,6 +193,10 @@ struct Reader {
 }
 
 impl Calls for Reader {
+    fn time(&self) -> Option<base::time::Ps> {
+        self.state.as_ref().and_then(|(_, maker)| maker.resumed())
+    }
+
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
         let (records, maker) = match &mut self.state {
             Some(state) => state,

@@ -11,9 +11,9 @@ use base::{
 use std::sync::Arc;
 
 /// Calls in memory; the position of a call is given with it.
-pub(super) struct Listed {
-    pub(super) ranks: Vec<Vec<(Call, u32)>>,
-    pub(super) makes_communicators: bool,
+pub(in crate::program) struct Listed {
+    pub(in crate::program) ranks: Vec<Vec<(Call, u32)>>,
+    pub(in crate::program) makes_communicators: bool,
 }
 
 struct Reader(std::vec::IntoIter<(Call, u32)>);
@@ -57,24 +57,24 @@ struct Rank {
 
 /// A message: sender and its operation, receiver and its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Match {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) send: Op,
-    pub(super) recv: Op,
+pub(in crate::program) struct Match {
+    pub(in crate::program) from: usize,
+    pub(in crate::program) to: usize,
+    pub(in crate::program) send: Op,
+    pub(in crate::program) recv: Op,
 }
 
 /// What a run shows.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    pub(super) matches: Vec<Match>,
+pub(in crate::program) struct Run {
+    pub(in crate::program) matches: Vec<Match>,
     /// By rank: (operation, in the order in which they finished).
     pub(super) finished: Vec<Vec<Op>>,
     /// Most operations in one batch.
     pub(super) largest_batch: usize,
 }
 
-pub(super) struct Executor {
+pub(in crate::program) struct Executor {
     ranks: Vec<Rank>,
     run: Run,
     /// Largest eager message.
@@ -101,7 +101,7 @@ impl Executor {
         }
     }
 
-    pub(super) fn new(program: &Arc<dyn Program>, eager: u64, seed: u64) -> Self {
+    pub(in crate::program) fn new(program: &Arc<dyn Program>, eager: u64, seed: u64) -> Self {
         let rank = |r| Rank {
             cursor: program.open(RankId::new(r)),
             ended: false,
@@ -115,7 +115,7 @@ impl Executor {
     }
 
     /// Runs to the end. Ranks take turns in random order.
-    pub(super) fn run(mut self) -> Result<Run, String> {
+    pub(in crate::program) fn run(mut self) -> Result<Run, String> {
         let mut order: Vec<usize> = (0..self.ranks.len()).collect();
         loop {
             self.order.shuffle(&mut order);

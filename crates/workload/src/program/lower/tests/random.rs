@@ -29,7 +29,7 @@ struct Writer {
 }
 
 /// A script of `steps` steps on `size` ranks.
-fn program(seed: u64, size: u32, steps: u32) -> Listed {
+pub(in crate::program) fn program(seed: u64, size: u32, steps: u32) -> Listed {
     let mut writer = Writer {
         draw: Stream::new(seed, Purpose::Test, 1),
         ranks: vec![Vec::new(); size as usize],

@@ -43,6 +43,11 @@ pub(super) struct Maker {
 type Outcome = Result<(), String>;
 
 impl Maker {
+    /// When the last call that was read was over.
+    pub(super) fn resumed(&self) -> Option<u64> {
+        self.resumed
+    }
+
     pub(super) fn new(index: Arc<Index>, (rank, ranks): (RankId, u32), notes: Arc<Notes>) -> Self {
         Self {
             index,
