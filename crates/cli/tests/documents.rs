@@ -18,3 +18,5 @@ mod commands;
 mod page;
 #[path = "documents/prose.rs"]
 mod prose;
+#[path = "documents/reference.rs"]
+mod reference;

@@ -24,16 +24,30 @@ fn targets(page: &Page) -> Vec<String> {
     links.chain(images).map(str::to_owned).collect()
 }
 
+/// The file that a link of a page leads to, from the root of the repository; `None` if it leaves that.
+fn resolved(page: &str, file: &str) -> Option<String> {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in file.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 /// What is wrong with the links of a page.
 fn broken(page: &Page) -> Vec<String> {
     let inside = page.name.starts_with("docs/");
-    let folder = if inside { "docs/" } else { "" };
     let mut found = Vec::new();
     for target in targets(page).iter().filter(|t| !t.starts_with("http") && !t.starts_with("mailto:")) {
         let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-        let name = if file.is_empty() { page.name.clone() } else { format!("{folder}{file}") };
+        let name = if file.is_empty() { Some(page.name.clone()) } else { resolved(&page.name, file) };
+        let name = name.unwrap_or_default();
         // What is not in the book is not beside it where it is read.
-        let leaves = inside && file.contains("../");
+        let leaves = name.is_empty() || (inside && !name.starts_with("docs/"));
         if leaves || !Path::new(ROOT).join(&name).exists() {
             found.push(format!("{}: {target}", page.name));
         } else if !anchor.is_empty() && !anchors(&Page::read(&name)).contains(anchor) {
@@ -68,6 +82,12 @@ fn broken_links_are_found() {
     let expected =
         ["docs/x.md: none.md", "docs/x.md: flow.md#no-such (no such heading)", "docs/x.md: ../README.md"];
     assert_eq!(found, expected);
+    let text = "[a](../flow.md) [b](flow.md) [c](../../README.md) [d](../../../etc)".to_owned();
+    let found = broken(&Page { name: "docs/reference/x.md".to_owned(), text });
+    assert_eq!(
+        found,
+        ["flow.md", "../../README.md", "../../../etc"].map(|t| format!("docs/reference/x.md: {t}"))
+    );
 }
 
 /// mdBook builds the book without a warning, where it is installed.

@@ -157,12 +157,29 @@ fn differences(page: &Page) -> Vec<String> {
     found
 }
 
-/// Each page in a thread of its own, two at a time. `NETLOOM_DOCUMENT=docs/flow.md` runs one page.
+/// Of the examples that were run when their page was made, every so manieth is run as a command too.
+const SAMPLED: usize = 16;
+
+/// Pages whose commands are run: of those that `netloom reference` makes, which runs most of their examples itself, a sample and the others.
+fn run_pages(pages: Vec<Page>, long: bool) -> Vec<Page> {
+    let (made, mut pages): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(Page::is_made);
+    let ran = |page: &Page| {
+        let blocks = page.blocks();
+        let mut lines = blocks.iter().filter(|b| b.language == "console").flat_map(|b| &b.lines);
+        lines.all(|line| !line.starts_with("$ ") || line == "$ netloom run example.toml")
+    };
+    let chosen = made.into_iter().enumerate().filter(|(n, page)| long || n % SAMPLED == 0 || !ran(page));
+    pages.extend(chosen.map(|(_, page)| page));
+    pages
+}
+
+/// Each page in a thread of its own, two at a time. `NETLOOM_DOCUMENT=docs/flow.md` runs one page, `NETLOOM_LONG=1` all.
 #[test]
 #[cfg(unix)]
 fn commands_print_what_the_pages_say() {
-    let mut pages = Page::all();
-    if let Ok(one) = std::env::var("NETLOOM_DOCUMENT") {
+    let (one, long) = (std::env::var("NETLOOM_DOCUMENT"), std::env::var_os("NETLOOM_LONG").is_some());
+    let mut pages = run_pages(Page::all(), long || one.is_ok());
+    if let Ok(one) = one {
         pages.retain(|page| page.name == one);
     }
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -315,6 +332,25 @@ fn differences_are_found() {
     let right = "<!-- file: x -->\n```text\none\n```\n<!-- exit 1 -->\n```console\n$ cat x\none\n$ echo 'run time 2' && seq \\\n  1 9\n\
                  run time 1\n...\n9\n$ false\n```\n<!-- not run: no reason -->\n```console\n$ false\n```\n";
     assert_eq!(differences(&page(right)), [""; 0]);
+}
+
+/// Planted: an example that no other test runs is run, one of many that were run is not, unless all are.
+#[test]
+fn what_no_other_test_runs_is_run() {
+    let page = |n: usize, command: &str| Page {
+        name: format!("docs/reference/{n}.md"),
+        text: format!("```console\n$ {command}\nx\n```\n"),
+    };
+    let pages = || {
+        let mut pages: Vec<Page> = (0..20).map(|n| page(n, "netloom run example.toml")).collect();
+        pages.push(page(20, "netloom check example.toml"));
+        pages.push(Page { name: "docs/x.md".to_owned(), text: String::new() });
+        pages
+    };
+    let names: Vec<String> = run_pages(pages(), false).into_iter().map(|page| page.name).collect();
+    let expected = ["docs/x.md", "docs/reference/0.md", "docs/reference/16.md", "docs/reference/20.md"];
+    assert_eq!(names, expected);
+    assert_eq!(run_pages(pages(), true).len(), 22);
 }
 
 /// How a line is cut into arguments.

@@ -113,8 +113,12 @@ fn prose(page: &Page) -> Vec<String> {
 
 #[test]
 fn sentences_are_short() {
-    let found: Vec<String> =
-        pages().iter().flat_map(|page| too_long(&page.name, &prose(page), MEAN)).collect();
+    // A page of the reference may have a sentence or two: all of them together are one text.
+    let (made, written): (Vec<Page>, Vec<Page>) = pages().into_iter().partition(Page::is_made);
+    let mut found: Vec<String> =
+        written.iter().flat_map(|page| too_long(&page.name, &prose(page), MEAN)).collect();
+    let made: Vec<String> = made.iter().flat_map(prose).collect();
+    found.extend(too_long("docs/reference", &made, MEAN));
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
