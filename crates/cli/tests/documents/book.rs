@@ -59,13 +59,32 @@ fn broken(page: &Page) -> Vec<String> {
 
 #[test]
 fn every_page_is_in_the_table_of_contents_once() {
-    let summary = Page::read("docs/SUMMARY.md");
-    let listed: Vec<String> = targets(&summary).iter().map(|t| format!("docs/{t}")).collect();
-    let once: BTreeSet<&String> = listed.iter().collect();
-    assert_eq!(once.len(), listed.len(), "a page is listed twice");
     let there: Vec<String> =
         Page::book().into_iter().map(|p| p.name).filter(|n| n != "docs/SUMMARY.md").collect();
-    assert_eq!(once.into_iter().cloned().collect::<Vec<_>>(), there);
+    let found = misplaced(&Page::read("docs/SUMMARY.md"), &there);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Pages that the contents list twice, lack, or list though they are not there.
+fn misplaced(summary: &Page, there: &[String]) -> Vec<String> {
+    let listed: Vec<String> = targets(summary).iter().map(|t| format!("docs/{t}")).collect();
+    let once: BTreeSet<&String> = listed.iter().collect();
+    let twice = once.iter().filter(|name| listed.iter().filter(|other| other == *name).count() > 1);
+    let mut found: Vec<String> = twice.map(|name| format!("{name} is listed twice")).collect();
+    found
+        .extend(there.iter().filter(|name| !once.contains(name)).map(|name| format!("{name} is not listed")));
+    found.extend(once.iter().filter(|name| !there.contains(name)).map(|name| format!("{name} is not there")));
+    found
+}
+
+/// Planted: a page listed twice, one not listed and one that is not there are found.
+#[test]
+fn misplaced_pages_are_found() {
+    let text = "# Summary\n\n- [A](a.md)\n  - [B](b/b.md)\n- [A again](a.md)\n- [Gone](gone.md)\n".to_owned();
+    let summary = Page { name: "docs/SUMMARY.md".to_owned(), text };
+    let there = ["docs/a.md", "docs/b/b.md", "docs/c.md"].map(str::to_owned);
+    let expected = ["docs/a.md is listed twice", "docs/c.md is not listed", "docs/gone.md is not there"];
+    assert_eq!(misplaced(&summary, &there), expected);
 }
 
 #[test]
