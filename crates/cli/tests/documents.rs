@@ -20,3 +20,5 @@ mod page;
 mod prose;
 #[path = "documents/reference.rs"]
 mod reference;
+#[path = "documents/validation.rs"]
+mod validation;
