@@ -56,6 +56,7 @@ pub(crate) fn classes(registry: &Registry, about: &About, shelf: &Shelf) -> Stri
         let (needed, free) = t.classes.split_at(t.required);
         match free {
             [] => needed.join(", "),
+            _ if needed.is_empty() => format!("may be left out: {}", free.join(", ")),
             _ => format!("{}; may be left out: {}", needed.join(", "), free.join(", ")),
         }
     })

@@ -29,7 +29,7 @@ pub struct Page {
 
 const HEAD: &str = "# Every name and key
 
-Written by `netloom reference --out docs`, from the declarations that the reader of experiments itself uses. Each example was run when its page was made.
+Written by `netloom reference --out docs`, from the declarations that the reader of experiments itself uses. An example of `netloom run` was run when its page was made; a test runs the others.
 `netloom explain NAME` shows one entry, `netloom schema` the JSON schema for editors.
 
 An experiment file is TOML. Unknown keys are errors. Quantities are text with a unit:
@@ -66,9 +66,9 @@ fn contents(shelves: &[Shelf]) -> Page {
     for shelf in shelves {
         let name = capitalised(shelf.plural);
         text += &format!(
-            "| [{name}](reference/{}.md) | `{}` | {} |\n",
+            "| [{name}](reference/{}.md) | {} | {} |\n",
             shelf.plural,
-            shelf.key,
+            named_by(shelf),
             shelf.entries.len()
         );
     }
@@ -79,11 +79,19 @@ fn contents(shelves: &[Shelf]) -> Page {
 const UNITS: [(&str, Family); 3] =
     [("Time", Family::Time), ("Bytes", Family::Bytes), ("Bandwidth", Family::Bandwidth)];
 
+/// Where a file or a command names an entry.
+fn named_by(shelf: &Shelf) -> String {
+    match shelf.key.strip_prefix("of ") {
+        Some(_) => "`[NAME]` in the experiment file".to_owned(),
+        None => format!("`{}`", shelf.key),
+    }
+}
+
 /// The page of a list: what its entries are called and what they do, in a line each.
 fn list(registry: &Registry, shelf: &Shelf) -> Page {
     let title = capitalised(shelf.plural);
     let mut text =
-        format!("# {title}\n\nNamed by: `{}`.\n\n| name | what it is |\n| --- | --- |\n", shelf.key);
+        format!("# {title}\n\nNamed by: {}.\n\n| name | what it is |\n| --- | --- |\n", named_by(shelf));
     for (index, about) in shelf.entries.iter().enumerate() {
         let page = slug(registry, shelf, index);
         let summary = cell(sentence(about.summary));
