@@ -47,7 +47,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::List(args) => commands::list::list(args, console),
         Command::Explain(args) => commands::explain::explain(args, console),
         Command::Schema => commands::schema::schema(console),
-        Command::Reference => commands::schema::reference(console),
+        Command::Reference { out } => commands::schema::reference(out.as_deref(), console),
         Command::Man { out } => commands::man::man(out.as_deref(), console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Clean { dir, format } => commands::clean::clean(dir, *format, console),
@@ -98,7 +98,7 @@ fn runs_in_one(command: &Command) -> Option<&'static str> {
     match command {
         Command::Run(_) | Command::Resume(_) | Command::Sweep(_) => None,
         Command::Check(_) | Command::List(_) | Command::Explain(_) => None,
-        Command::Schema | Command::Reference | Command::Completions { .. } => None,
+        Command::Schema | Command::Reference { out: None } | Command::Completions { .. } => None,
         Command::Man { out: None } | Command::Compare(_) => None,
         Command::Study(_) => Some("a study"),
         _ => Some("this command"),

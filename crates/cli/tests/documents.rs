@@ -18,3 +18,7 @@ mod commands;
 mod page;
 #[path = "documents/prose.rs"]
 mod prose;
+#[path = "documents/reference.rs"]
+mod reference;
+#[path = "documents/validation.rs"]
+mod validation;

@@ -9,6 +9,7 @@
 //! own; the traits and types that these need are in the crates that are re-exported here.
 
 pub mod assemble;
+pub mod book;
 pub mod catalog;
 pub mod checkpoint;
 mod choice;

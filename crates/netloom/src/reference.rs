@@ -1,6 +1,6 @@
 //! The reference: every section, key and name of the experiment file, as Markdown.
 //!
-//! It is made from the same declarations as `list`, `explain` and the schema; `docs/reference.md` is its output.
+//! It is made from the same declarations as `list`, `explain` and the schema. [`crate::book`] makes a page of each entry, with an example.
 
 use crate::{
     catalog::{Shelf, shelves},
@@ -42,7 +42,7 @@ pub fn reference(registry: &Registry) -> String {
 }
 
 /// States and flags of verdicts.
-fn verdicts() -> String {
+pub(crate) fn verdicts() -> String {
     let head = "\n## Verdicts (`verdict` of summary.json)\n\nThe first five are states, gravest first: the gravest one found is `state`. All that were found \
                 are `flags`, and `detail` has the facts.\n\n| flag | meaning |\n| --- | --- |\n";
     let rows = results::flags::FLAGS.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
@@ -50,12 +50,13 @@ fn verdicts() -> String {
 }
 
 /// Link classes of a topology; empty for anything else.
-fn classes(registry: &Registry, about: &About, shelf: &Shelf) -> String {
+pub(crate) fn classes(registry: &Registry, about: &About, shelf: &Shelf) -> String {
     let topology = registry.topologies.iter().find(|t| t.about.name == about.name);
     topology.filter(|_| shelf.plural == "topologies").map_or_else(String::new, |t| {
         let (needed, free) = t.classes.split_at(t.required);
         match free {
             [] => needed.join(", "),
+            _ if needed.is_empty() => format!("may be left out: {}", free.join(", ")),
             _ => format!("{}; may be left out: {}", needed.join(", "), free.join(", ")),
         }
     })
@@ -82,11 +83,11 @@ fn entry((about, params): (&About, &[Param]), usage: &str, classes: &str) -> Str
 }
 
 /// Without its full stop, which the reference sets itself.
-fn sentence(text: &str) -> &str {
+pub(crate) fn sentence(text: &str) -> &str {
     text.trim_end_matches('.')
 }
 
-fn capitalised(word: &str) -> String {
+pub(crate) fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

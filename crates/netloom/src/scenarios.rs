@@ -26,6 +26,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Reads a file of scenarios.
+pub use flow::scenarios::read;
+
 /// Relative difference that is allowed where acknowledgements take no bandwidth, and where they do: the reference itself works with a precision of 1e-5
 /// of a link's bandwidth, which shows there.
 const TOLERANCES: (f64, f64) = (1e-9, 5e-4);

@@ -2,7 +2,7 @@
 
 use crate::plot::{
     colours::{DARKER, FRAME, along},
-    scene::{Anchor, Scene, Shape, Stroke, Text},
+    scene::{Anchor, Scene, Shape, Stroke, Text, width as text_width},
 };
 
 /// Side of a matrix, in points.
@@ -54,7 +54,9 @@ impl Cells {
             Shape::Text(Text { at, words: words.to_owned(), size, anchor, upwards })
         };
         let amounts = || self.grids.iter().flat_map(|grid| &grid.amounts).copied().filter(|a| *a > 0.0);
-        let (least, most) = (amounts().fold(f64::INFINITY, f64::min), amounts().fold(0.0, f64::max));
+        let most = amounts().fold(0.0, f64::max);
+        // The scale spans a factor of two at least, so that what is nearly the same looks so.
+        let least = amounts().fold(most / 2.0, f64::min);
         let width = MARGIN + self.grids.len() as f64 * (SIDE + MARGIN);
         let (top, height) = (52.0, SIDE + 110.0);
         let mut shapes = vec![words((width / 2.0, 18.0), 11.0, Anchor::Middle, &self.title, false)];
@@ -77,15 +79,26 @@ impl Cells {
             let beside = (left - 8.0, top + SIDE / 2.0);
             shapes.push(words(beside, 9.0, Anchor::Middle, &self.y, true));
         }
-        let (mut x, y) = (width / 2.0 - 60.0, height - 24.0);
-        shapes.push(words((x - 6.0, y + 8.0), 9.0, Anchor::End, &format!("{least:.0}"), false));
+        let (low, end) = (format!("{least:.0}"), format!("{most:.0} {}", self.what));
+        let (hint, long) = ("logarithmic; white: nothing", |text: &str| text_width(text, 9.0));
+        let (left, right) = (long(&low) + 6.0, long(&end) + 6.0);
+        // Where both do not fit beside the scale, the hint stands below.
+        let beside = long(&format!("{end}, {hint}")) + 6.0;
+        // Fonts of viewers may be wider than ours.
+        let fits = left + 120.0 + beside <= width - 50.0;
+        let wide = left + 120.0 + if fits { beside } else { right };
+        let (mut x, y) = ((width - wide) / 2.0 + left, height - 24.0);
+        shapes.push(words((x - 6.0, y + 8.0), 9.0, Anchor::End, &low, false));
         for step in 0..20 {
             let corners = vec![(x, y), (x + 6.0, y), (x + 6.0, y + 9.0), (x, y + 9.0)];
             shapes.push(Shape::Area(corners, Some(along(&DARKER, f64::from(step) / 19.0)), None));
             x += 6.0;
         }
-        let end = format!("{most:.0} {}, logarithmic; white: nothing", self.what);
+        let end = if fits { format!("{end}, {hint}") } else { end };
         shapes.push(words((x + 6.0, y + 8.0), 9.0, Anchor::Start, &end, false));
+        if !fits {
+            shapes.push(words((width / 2.0, y + 20.0), 9.0, Anchor::Middle, hint, false));
+        }
         Scene { width, height, shapes }
     }
 }
@@ -108,6 +121,10 @@ mod tests {
         for word in ["Traffic", "first", "second", "100 B"] {
             assert!(svg.contains(word), "{word}");
         }
+        assert!(svg.contains(">100 B, logarithmic; white: nothing<"));
+        // Alone it is too narrow for that in one line.
+        let alone = Cells { grids: vec![grid("alone")], what: "bytes of messages".into(), ..figure.clone() };
+        assert!(alone.svg().contains(">logarithmic; white: nothing<"));
         // Both ends of the scale, in two matrices and in the legend.
         assert_eq!(svg.matches("#d6dbe0").count(), 3);
         assert_eq!(svg.matches("#3a075c").count(), 3);

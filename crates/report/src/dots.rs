@@ -56,7 +56,8 @@ impl Dots {
         };
         let values = || self.series.iter().flat_map(|s| s.values.iter().flatten());
         let below = values().any(|value| value.low < self.least);
-        let note = if below { format!(" (less than {0} at {0})", self.least) } else { String::new() };
+        let least = if self.least < 1e-4 { format!("{:e}", self.least) } else { self.least.to_string() };
+        let note = if below { format!(" (less than {least} at {least})") } else { String::new() };
         let hollow = self.series.iter().any(|series| series.hollow);
         // A letter of the axis is some 3.7 points wide.
         let letters = (440.0 / 3.7 / self.rows.len().max(1) as f64).clamp(8.0, 40.0) as usize;
@@ -144,6 +145,7 @@ mod tests {
         ] {
             assert!(svg.contains(&format!(">{word}<")), "{word}");
         }
+        assert!(Dots { least: 1e-13, ..figure.clone() }.svg().contains("percent (less than 1e-13 at 1e-13)"));
         assert_eq!(wrapped("8,448, one global link per pair", 14), "8,448, one\nglobal link\nper pair");
         assert_eq!(wrapped("alone", 3), "alone");
         assert_eq!(figure.plot().facets[0].series[0].marks.len(), 2);

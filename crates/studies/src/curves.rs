@@ -7,7 +7,10 @@
 
 use crate::{files::Files, line::Line, study::Row};
 use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
-use report::{Curve, Lines, Point};
+use report::{
+    Curve, Lines, Point,
+    plot::{Axis, Facet, Plot},
+};
 use results::summary::State;
 
 /// What of a row was found.
@@ -152,6 +155,25 @@ fn picture(row: &Row, curves: [Vec<Point>; 2]) -> Option<(String, Lines)> {
         curves: vec![curve("published", published), curve("ours", ours)],
     };
     Some((crate::store::file_name(&row.name), lines))
+}
+
+/// All curves as panels of one figure.
+#[must_use]
+pub fn panels(pictures: &[(String, Lines)]) -> Plot {
+    let facet = |(_, lines): &(String, Lines)| {
+        let series = lines.plot().facets.into_iter().flat_map(|facet| facet.series).collect();
+        Facet { title: lines.title.clone(), series }
+    };
+    let axes = &pictures[0].1;
+    Plot {
+        x: Axis { label: axes.x.clone(), min: Some(0.0), ..Axis::default() },
+        y: Axis { label: axes.y.clone(), logarithmic: true, ..Axis::default() },
+        names: axes.curves.iter().map(|curve| curve.label.clone()).collect(),
+        facets: pictures.iter().map(facet).collect(),
+        // Two panels in a row: names of curves are long.
+        width: 449.0,
+        ..Plot::default()
+    }
 }
 
 /// The line below all rows.

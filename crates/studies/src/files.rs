@@ -21,11 +21,16 @@ macro_rules! files {
 /// The studies of this crate, sorted.
 const OWN: &[Own] = &[
     files!("booksim": "dragonfly-ugal.toml", "dragonfly.toml", "fat-tree.toml", "mesh.toml", "published.toml", "torus.toml"),
+    files!("codes": "dragonfly.toml", "published.toml"),
     files!("haec-sim": "published.toml", "tables.toml"),
     files!("hybrid-honesty": "changing.toml", "published.toml", "steady.toml", "torus.toml"),
+    files!("loggopsim":
+        "alltoall.ranks", "alltoall.toml", "dissemination.ranks", "dissemination.toml", "published.toml", "ring.ranks", "ring.toml",
+        "star-in.ranks", "star-in.toml", "star-out.ranks", "star-out.toml"),
     files!("mars": "gups.toml", "indirect.toml", "published.toml", "racks.toml", "tree.toml"),
     files!("orcs": "beside.toml", "figure-3.toml", "figure-4.toml", "figures.toml", "listing-3.toml", "published.toml"),
     files!("portals4-bxi": "published.toml", "quito.toml", "rate.c"),
+    files!("simgrid": "published.toml", "scenarios.json"),
     files!("zombie-packets": "1056.toml", "72.toml", "8448.toml", "published.toml"),
 ];
 
@@ -68,8 +73,11 @@ impl Place {
             Self::Own => Files {
                 directory: Path::new("studies").join(study),
                 own: OWN.iter().find(|(name, _)| *name == study).map(|(_, files)| *files),
+                unpacked: Some(Unpacked::of(study)),
             },
-            Self::Directory(directory) => Files { directory: directory.join(study), own: None },
+            Self::Directory(directory) => {
+                Files { directory: directory.join(study), own: None, unpacked: None }
+            }
         }
     }
 }
@@ -79,6 +87,25 @@ pub struct Files {
     /// Where they are; if they are [`Files::own`], where they are in the repository.
     directory: PathBuf,
     own: Option<&'static [(&'static str, &'static str)]>,
+    /// A directory with all files, where experiments name some of them.
+    unpacked: Option<Unpacked>,
+}
+
+/// A directory for the files of a study that vanishes with them, if it was made.
+struct Unpacked(PathBuf);
+
+impl Unpacked {
+    fn of(study: &str) -> Self {
+        let thread = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "-");
+        Self(std::env::temp_dir().join(format!("netloom-{study}-{}-{thread}", std::process::id())))
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        // A directory that stays is no reason to fail.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }
 
 impl Files {
@@ -118,6 +145,21 @@ impl Files {
         })
     }
 
+    /// Where an experiment is whose program of ranks is a file too: those are read from disk, so all files are written there.
+    fn unpacked(&self) -> Result<Option<&Path>, Error> {
+        let files = self.own.unwrap_or_default();
+        let named = files.iter().any(|(name, _)| name.ends_with(".ranks"));
+        let Some(Unpacked(folder)) = self.unpacked.as_ref().filter(|_| named) else { return Ok(None) };
+        let mut written = std::fs::create_dir_all(folder);
+        for (file, text) in files {
+            written = written.and_then(|()| std::fs::write(folder.join(file), text));
+        }
+        let failed =
+            |e| Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", folder.display()));
+        written.map_err(failed)?;
+        Ok(Some(folder))
+    }
+
     /// An experiment of the study with overrides, ready to run.
     ///
     /// # Errors
@@ -129,7 +171,8 @@ impl Files {
         options: &RunOptions,
         watcher: &dyn Watcher,
     ) -> Result<Prepared, Error> {
-        let input = Input { file: self.path(experiment), set };
+        let file = self.unpacked()?.map_or_else(|| self.path(experiment), |folder| folder.join(experiment));
+        let input = Input { file, set };
         prepare_text(&Registry::standard(), &input, self.text(experiment)?, options, watcher)
     }
 }

@@ -4,6 +4,7 @@
 //! ([`computed`]). Nothing here prints: a [`runner::Report`] is text and an object.
 
 pub mod asked;
+pub mod beside;
 pub mod computed;
 pub mod curves;
 pub mod estimates;
@@ -15,5 +16,6 @@ pub mod line;
 pub mod mars;
 pub mod programs;
 pub mod runner;
+pub mod simgrid;
 pub mod store;
 pub mod study;

@@ -2,6 +2,7 @@
 
 use crate::{
     asked::{Asked, Form},
+    beside,
     computed::{Special, Verified},
     curves, estimates,
     figures::{self, Extras},
@@ -11,6 +12,7 @@ use crate::{
     line::{Line, number},
     mars,
     programs::{self, Curves},
+    simgrid,
     store::Store,
     study::{self, Row, RowsAre, Study},
 };
@@ -19,7 +21,7 @@ use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
 use serde_json::{Value as Json, json};
 
 /// Studies that compute something besides their rows.
-const SPECIALS: &[Special] = &[haec_sim::SPECIAL, mars::SPECIAL];
+const SPECIALS: &[Special] = &[haec_sim::SPECIAL, mars::SPECIAL, simgrid::SPECIAL];
 
 /// A study's table and all that it shows beside it.
 pub struct Report {
@@ -100,6 +102,10 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     if let Some(out) = &asked.out {
         extras.draw(out)?;
         curves.draw(out)?;
+        let (unit, factor) = (study.beside.0.as_str(), study.beside.1);
+        if let Some(plot) = beside::plot(&study.title, (unit, factor), &lines).filter(|_| !unit.is_empty()) {
+            hybrid::write(out, "beside", &plot.svg())?;
+        }
     }
     let more = computed.as_ref().map_or("", |c| c.text.as_str());
     let text = text(&study, &lines) + &extras.text() + more;
@@ -202,15 +208,19 @@ fn curves_of(
     asked: &Asked<'_>,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
-    let (mut lines, mut bounds) = (Vec::new(), (0, 0));
+    let (mut lines, mut bounds, mut pictures) = (Vec::new(), (0, 0), Vec::new());
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
         let Case { set, seeds, .. } = case(study, row, asked);
         let found = curves::run(row, &set, seeds, files, watcher)?;
         bounds = (bounds.0 + found.bounds.0, bounds.1 + found.bounds.1);
-        if let (Some(out), Some(picture)) = (&asked.out, found.picture) {
-            hybrid::draw(out, &[picture])?;
+        if let (Some(out), Some(picture)) = (&asked.out, &found.picture) {
+            hybrid::draw(out, std::slice::from_ref(picture))?;
         }
+        pictures.extend(found.picture);
         lines.extend(found.lines);
+    }
+    if let Some(out) = asked.out.as_ref().filter(|_| pictures.len() > 1) {
+        hybrid::write(out, "curves", &curves::panels(&pictures).svg())?;
     }
     lines.push(curves::count(bounds));
     Ok(lines)

@@ -77,6 +77,8 @@ pub struct Study {
     pub paper: String,
     /// What a row is.
     pub rows_are: RowsAre,
+    /// Unit of a figure of ours over the published numbers, and what they are multiplied with; none if it is empty.
+    pub beside: (String, f64),
     smoke: Vec<String>,
     quick: Vec<String>,
     /// Rows of its table.
@@ -137,6 +139,18 @@ const STUDY: &[Param] = &[
         kind: Kind::Choice(&RowsAre::NAMES),
         default: Some("summary"),
         doc: "What a row is.",
+    },
+    Param {
+        name: "beside",
+        kind: Kind::Text,
+        default: Some(""),
+        doc: "Unit of a figure of ours over the published numbers.",
+    },
+    Param {
+        name: "factor",
+        kind: Kind::Real { min: 1e-12, max: 1e12 },
+        default: Some("1.0"),
+        doc: "What they are multiplied with in it.",
     },
 ];
 
@@ -222,6 +236,7 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
         title: section.values.text("title"),
         paper: section.values.text("paper"),
         rows_are: RowsAre::named(&section.values.text("form")),
+        beside: (section.values.text("beside"), section.values.real("factor")),
         smoke,
         quick,
         rows,

@@ -70,8 +70,12 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the JSON schema of the experiment file
     Schema,
-    /// Print the reference of the experiment file as Markdown
-    Reference,
+    /// Print the reference of the experiment file as Markdown, or write its pages, with examples that are run and their figures
+    Reference {
+        /// Write a page for each entry into this folder of a book, and list them in its SUMMARY.md; what its `reference` held is replaced
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Print the manual page, or write those of all commands
     Man {
         /// Write a page for each command into this directory, which is made if it is missing

@@ -15,20 +15,15 @@ use std::{fs::create_dir_all, path::Path};
 /// # Errors
 /// If nothing can be written there.
 pub fn man(out: Option<&Path>, console: &mut Console<'_>) -> Outcome {
-    match out {
-        None => {
-            let mut page = Vec::new();
-            let made = Man::new(Arguments::command()).render(&mut page);
-            made.map_err(|e| {
-                Error::new(ErrorKind::Internal, format!("the manual page cannot be made: {e}"))
-            })?;
-            console.print(&String::from_utf8_lossy(&page))?;
-        }
-        Some(dir) => {
-            let written = create_dir_all(dir).and_then(|()| generate_to(Arguments::command(), dir));
-            let failed = |e| Error::new(ErrorKind::Output, format!("cannot write to {}: {e}", dir.display()));
-            written.map_err(failed)?;
-        }
-    }
+    let Some(dir) = out else {
+        let mut page = Vec::new();
+        let made = Man::new(Arguments::command()).render(&mut page);
+        made.map_err(|e| Error::new(ErrorKind::Internal, format!("the manual page cannot be made: {e}")))?;
+        console.print(&String::from_utf8_lossy(&page))?;
+        return Ok(Exit::Done);
+    };
+    let written = create_dir_all(dir).and_then(|()| generate_to(Arguments::command(), dir));
+    let failed = |e| Error::new(ErrorKind::Output, format!("cannot write to {}: {e}", dir.display()));
+    written.map_err(failed)?;
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use netloom::{Registry, reference, schema};
+use netloom::{Registry, book, schema};
 
 /// Prints the schema.
 ///
@@ -15,11 +15,11 @@ pub fn schema(console: &mut Console<'_>) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Prints the reference.
+/// Prints the reference, or writes its pages into the folder of a book.
 ///
 /// # Errors
-/// If nothing can be written.
-pub fn reference(console: &mut Console<'_>) -> Outcome {
-    console.print(&reference::reference(&Registry::standard()))?;
+/// If nothing can be written, or an example cannot be run.
+pub fn reference(out: Option<&std::path::Path>, console: &mut Console<'_>) -> Outcome {
+    console.print(&book::printed(&Registry::standard(), out)?)?;
     Ok(Exit::Done)
 }

@@ -24,16 +24,30 @@ fn targets(page: &Page) -> Vec<String> {
     links.chain(images).map(str::to_owned).collect()
 }
 
+/// The file that a link of a page leads to, from the root of the repository; `None` if it leaves that.
+fn resolved(page: &str, file: &str) -> Option<String> {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in file.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 /// What is wrong with the links of a page.
 fn broken(page: &Page) -> Vec<String> {
     let inside = page.name.starts_with("docs/");
-    let folder = if inside { "docs/" } else { "" };
     let mut found = Vec::new();
     for target in targets(page).iter().filter(|t| !t.starts_with("http") && !t.starts_with("mailto:")) {
         let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-        let name = if file.is_empty() { page.name.clone() } else { format!("{folder}{file}") };
+        let name = if file.is_empty() { Some(page.name.clone()) } else { resolved(&page.name, file) };
+        let name = name.unwrap_or_default();
         // What is not in the book is not beside it where it is read.
-        let leaves = inside && file.contains("../");
+        let leaves = name.is_empty() || (inside && !name.starts_with("docs/"));
         if leaves || !Path::new(ROOT).join(&name).exists() {
             found.push(format!("{}: {target}", page.name));
         } else if !anchor.is_empty() && !anchors(&Page::read(&name)).contains(anchor) {
@@ -45,13 +59,32 @@ fn broken(page: &Page) -> Vec<String> {
 
 #[test]
 fn every_page_is_in_the_table_of_contents_once() {
-    let summary = Page::read("docs/SUMMARY.md");
-    let listed: Vec<String> = targets(&summary).iter().map(|t| format!("docs/{t}")).collect();
-    let once: BTreeSet<&String> = listed.iter().collect();
-    assert_eq!(once.len(), listed.len(), "a page is listed twice");
     let there: Vec<String> =
         Page::book().into_iter().map(|p| p.name).filter(|n| n != "docs/SUMMARY.md").collect();
-    assert_eq!(once.into_iter().cloned().collect::<Vec<_>>(), there);
+    let found = misplaced(&Page::read("docs/SUMMARY.md"), &there);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Pages that the contents list twice, lack, or list though they are not there.
+fn misplaced(summary: &Page, there: &[String]) -> Vec<String> {
+    let listed: Vec<String> = targets(summary).iter().map(|t| format!("docs/{t}")).collect();
+    let once: BTreeSet<&String> = listed.iter().collect();
+    let twice = once.iter().filter(|name| listed.iter().filter(|other| other == *name).count() > 1);
+    let mut found: Vec<String> = twice.map(|name| format!("{name} is listed twice")).collect();
+    found
+        .extend(there.iter().filter(|name| !once.contains(name)).map(|name| format!("{name} is not listed")));
+    found.extend(once.iter().filter(|name| !there.contains(name)).map(|name| format!("{name} is not there")));
+    found
+}
+
+/// Planted: a page listed twice, one not listed and one that is not there are found.
+#[test]
+fn misplaced_pages_are_found() {
+    let text = "# Summary\n\n- [A](a.md)\n  - [B](b/b.md)\n- [A again](a.md)\n- [Gone](gone.md)\n".to_owned();
+    let summary = Page { name: "docs/SUMMARY.md".to_owned(), text };
+    let there = ["docs/a.md", "docs/b/b.md", "docs/c.md"].map(str::to_owned);
+    let expected = ["docs/a.md is listed twice", "docs/c.md is not listed", "docs/gone.md is not there"];
+    assert_eq!(misplaced(&summary, &there), expected);
 }
 
 #[test]
@@ -68,6 +101,12 @@ fn broken_links_are_found() {
     let expected =
         ["docs/x.md: none.md", "docs/x.md: flow.md#no-such (no such heading)", "docs/x.md: ../README.md"];
     assert_eq!(found, expected);
+    let text = "[a](../flow.md) [b](flow.md) [c](../../README.md) [d](../../../etc)".to_owned();
+    let found = broken(&Page { name: "docs/reference/x.md".to_owned(), text });
+    assert_eq!(
+        found,
+        ["flow.md", "../../README.md", "../../../etc"].map(|t| format!("docs/reference/x.md: {t}"))
+    );
 }
 
 /// mdBook builds the book without a warning, where it is installed.

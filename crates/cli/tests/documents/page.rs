@@ -1,9 +1,6 @@
 //! A page of Markdown, cut into what the tests look at.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 /// Root of the repository, from where tests of this crate run.
 pub const ROOT: &str = "../..";
@@ -46,6 +43,21 @@ pub struct Page {
     pub text: String,
 }
 
+/// Names of all files in a folder of the repository and in the folders below it.
+pub fn files(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap_or_else(|e| panic!("{folder}: {e}"));
+    let mut names = Vec::new();
+    for entry in entries.map(|entry| entry.expect("an entry")) {
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            names.extend(files(&name));
+        } else {
+            names.push(name);
+        }
+    }
+    names
+}
+
 impl Page {
     /// Reads a document of the repository by its name from the root.
     pub fn read(name: &str) -> Self {
@@ -54,14 +66,16 @@ impl Page {
         Self { name: name.to_owned(), text }
     }
 
-    /// The pages of the book, sorted by name.
+    /// The pages of the book, sorted by name; those of the reference lie in folders.
     pub fn book() -> Vec<Self> {
-        let folder = fs::read_dir(Path::new(ROOT).join("docs")).expect("docs");
-        let mut files: Vec<PathBuf> = folder.map(|entry| entry.expect("an entry").path()).collect();
-        files.retain(|path| path.extension().is_some_and(|e| e == "md"));
-        files.sort();
-        let name = |path: &PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
-        files.iter().map(|path| Self::read(&format!("docs/{}", name(path)))).collect()
+        let mut names: Vec<String> = files("docs").into_iter().filter(|name| name.ends_with(".md")).collect();
+        names.sort();
+        names.iter().map(|name| Self::read(name)).collect()
+    }
+
+    /// True of pages that `netloom reference` writes.
+    pub fn is_made(&self) -> bool {
+        self.name.starts_with("docs/reference")
     }
 
     /// The book and the documents beside it.

@@ -22,6 +22,8 @@ pub use run::Finished;
 
 use chart::data;
 use network::{Loads, Picture, Tops, Wires};
+use results::table::Table;
+use serde_json::Value as Json;
 use std::fmt::Write;
 use words::{escaped, percent};
 
@@ -45,6 +47,16 @@ pub fn network_svg(run: &Finished<'_>) -> Option<String> {
     let tops = Tops::of(std::iter::once(&loads));
     let picture = network::picture(&wires, &loads, tops, &run.summary.experiment["fabric"]);
     Some(network::animated(&picture, run.name))
+}
+
+/// The network of a run as a file of SVG that stands still, coloured by what its links carried in the whole run; `fabric` is the resolved section
+/// of that name. `None` if the tables describe no routers.
+#[must_use]
+pub fn network_still(name: &str, tables: &[Table], fabric: &Json) -> Option<String> {
+    let wires = Wires::of(columns::find(tables, "topology")?).filter(|wires| wires.routers > 0)?;
+    let loads = Loads { frames: Vec::new(), joined: 0, ..Loads::of(&wires, tables) };
+    let picture = network::picture(&wires, &loads, Tops::of(std::iter::once(&loads)), fabric);
+    Some(network::animated(&picture, name))
 }
 
 /// The page of some runs, as HTML; those beyond [`MOST_RUNS`] are left out, and the page says so.
