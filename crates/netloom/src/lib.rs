@@ -62,6 +62,7 @@ pub mod scenarios;
 pub mod schedule;
 pub mod schema;
 pub mod side_by_side;
+pub mod spread;
 pub mod starts;
 pub mod swarm;
 pub mod sweep;

@@ -34,6 +34,14 @@ pub fn speed(text: &str) -> Result<f64, String> {
     sound.ok_or_else(|| "a speed is a number of operations a second, 1 or more".to_owned())
 }
 
+/// An instant or a span of time, in picoseconds.
+///
+/// # Errors
+/// If it is no time.
+pub fn time(text: &str) -> Result<u64, String> {
+    units::parse_time(text).map_err(|e| e.to_string())
+}
+
 /// Time of one unit of computations, in picoseconds.
 ///
 /// # Errors

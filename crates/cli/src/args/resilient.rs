@@ -3,6 +3,7 @@
 use super::shared::Format;
 use base::{rate::Bandwidth, time::Ps, units};
 use clap::{Args, ValueEnum};
+use netloom::values::time;
 use resilience::{
     Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fit::Shape, parameters::loss_of,
 };
@@ -223,10 +224,6 @@ fn part(text: &str) -> Result<f64, String> {
 
 fn bytes(text: &str) -> Result<u64, String> {
     units::parse_bytes(text).map_err(|e| e.to_string())
-}
-
-fn time(text: &str) -> Result<Ps, String> {
-    units::parse_time(text).map_err(|e| e.to_string())
 }
 
 fn bandwidth(text: &str) -> Result<Bandwidth, String> {

@@ -1,9 +1,8 @@
 //! Arguments of `netloom trace`.
 
 use super::shared::Format;
-use base::units::parse_time;
 use clap::{Args, Subcommand};
-use netloom::values::{RankRange, speed, unit_of_time};
+use netloom::values::{RankRange, speed, time, unit_of_time};
 use std::path::PathBuf;
 use workload::program::{
     file::{Format as ProgramFormat, LIBRARY},
@@ -74,10 +73,10 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub collectives: Option<u64>,
     /// Begin behind the last collective of all ranks that all had called by this time of the trace
-    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["after", "collectives"])]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["after", "collectives"])]
     pub from: Option<u64>,
     /// End with the first collective of all ranks that none had called before this time of the trace
-    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["after", "collectives"])]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["after", "collectives"])]
     pub until: Option<u64>,
     /// Write so many ranks, a multiple of the file's: copies of them, of which only collectives of all ranks reach beyond their own copy
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -116,10 +115,6 @@ impl TraceInput {
     pub fn scale(&self) -> Scale {
         Scale { unit: self.unit, speed: self.speed }
     }
-}
-
-fn instant(text: &str) -> Result<u64, String> {
-    parse_time(text).map_err(|e| e.message)
 }
 
 fn program_format(text: &str) -> Result<ProgramFormat, String> {

@@ -9,6 +9,7 @@ use base::{time, units::print_bytes, visible};
 use netloom::{
     Error, ErrorKind,
     conversion::{damaged, library, read},
+    spread::{Spread, size_bin},
 };
 use otf2::{Archive, Marker, Scope};
 use serde_json::{Map, Value as Json, json};
@@ -171,38 +172,6 @@ fn noted((at, marker): &(u64, Marker)) -> Json {
     })
 }
 
-/// Smallest, mean and largest of some numbers, and whose the largest is.
-struct Spread {
-    min: u64,
-    mean: f64,
-    max: u64,
-    max_at: usize,
-}
-
-impl Spread {
-    fn of(numbers: impl Iterator<Item = u64>) -> Self {
-        let mut spread = Self { min: u64::MAX, mean: 0.0, max: 0, max_at: 0 };
-        let (mut sum, mut count) = (0u128, 0u32);
-        for (at, number) in numbers.enumerate() {
-            spread.min = spread.min.min(number);
-            if number > spread.max {
-                (spread.max, spread.max_at) = (number, at);
-            }
-            (sum, count) = (sum + u128::from(number), count + 1);
-        }
-        spread.mean = sum as f64 / f64::from(count.max(1));
-        spread
-    }
-}
-
-/// From and to how many bytes the messages of a bin are.
-fn bin(index: usize) -> (u64, u64) {
-    match index {
-        0 => (0, 0),
-        _ => (1 << (index - 1), u64::MAX >> (64 - index)),
-    }
-}
-
 fn word(content: &Content) -> &'static str {
     match content {
         Content::Program(_) | Content::Graph(_) => "operations",
@@ -228,7 +197,7 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
     }
     lines.push(("messages", format!("{messages}, {} in all", print_bytes(census.bytes))));
     for (index, n) in census.sizes.iter().enumerate().filter(|(_, n)| **n > 0) {
-        let (from, to) = bin(index);
+        let (from, to) = size_bin(index);
         let size = if index + 1 == census.sizes.len() && census.largest > from {
             format!("{from} to {} B", census.largest)
         } else if from == to {
@@ -272,7 +241,8 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
     let peers = Spread::of(census.peers.iter().map(|&n| n.into()));
     let kinds: Map<String, Json> = census.kinds.iter().map(|(n, c)| ((*n).to_owned(), json!(c))).collect();
     let sizes = census.sizes.iter().enumerate().filter(|(_, n)| **n > 0);
-    let sizes: Json = sizes.map(|(i, n)| json!({"from": bin(i).0, "to": bin(i).1, "messages": n})).collect();
+    let sizes: Json =
+        sizes.map(|(i, n)| json!({"from": size_bin(i).0, "to": size_bin(i).1, "messages": n})).collect();
     let collectives: Map<String, Json> =
         census.collectives.iter().map(|(n, c)| (n.clone(), json!({"count": c.0, "bytes": c.1}))).collect();
     let (state, unmatched) = match census.matching {
