@@ -101,7 +101,7 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
     }
     let key = "accuracy";
     if config::accuracy(&section.values.text(key)).is_none() {
-        let message = format!("`{key}` is \"exact\" or a percentage up to 50, such as \"1 %\"");
+        let message = format!("`{key}` is \"auto\", \"exact\" or a percentage up to 50, such as \"1 %\"");
         diagnostics.push(Diagnostic::new(section.place(key), message));
     }
     let mut config = FlowConfig::from_values(&section.values);
