@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-6;
 /// A flow that is under way, as `--check` sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct UnderWay {
-    /// Its number.
+    /// Its number among flows under way.
     pub flow: u32,
     /// Whose it is.
     pub tag: u32,
