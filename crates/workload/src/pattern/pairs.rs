@@ -214,8 +214,12 @@ mod tests {
     use super::*;
     use crate::testing::context;
 
+    fn numbered(count: u32, names: &BTreeMap<String, u32>) -> Ranks<'_> {
+        Ranks { count, names }
+    }
+
     fn of(text: &str, ranks: u32) -> Pairs {
-        sorted(pair_files::read(text, Format::Lines, ranks, "p").unwrap(), ranks)
+        sorted(pair_files::read(text, Format::Lines, numbered(ranks, &BTreeMap::new()), "p").unwrap(), ranks)
     }
 
     #[test]
@@ -243,7 +247,8 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
-        let problems = pair_files::read(text, Format::Lines, 3, "p").err().unwrap();
+        let problems =
+            pair_files::read(text, Format::Lines, numbered(3, &BTreeMap::new()), "p").err().unwrap();
         let reported: Vec<(u64, &str)> = problems
             .iter()
             .map(|p| p.input.as_ref().unwrap())
