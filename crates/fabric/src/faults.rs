@@ -10,6 +10,8 @@
 //! what a smaller one fails, and more. Not modelled: failed cables of terminals (fail their routers), links in one
 //! direction, slower links, repairs.
 
+pub mod platforms;
+
 use crate::graph::{Fabric, Peer};
 use base::{
     index::{Column, PortId, RouterId, TerminalId},

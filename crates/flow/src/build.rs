@@ -4,6 +4,7 @@ use crate::{
     changes,
     config::{self, FlowConfig},
     context::{FlowSetup, context},
+    finish::PLATFORM_LINKS,
     interfaces::Interfaces,
     memory, run,
 };
@@ -51,6 +52,7 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
         all.extend(Unread::all("model", &["duplex", "router_delay"], "a platform's file says so itself"));
         all.extend(Unread::all("routing", &["algorithm"], "a platform brings its own routes"));
         all.extend(Unread::all("model", &["paths"], "a platform's routes are single paths"));
+        all.extend(Unread::all(energy::ABOUT.name, &["router"], "a platform has no routers"));
     }
     let values = &parts.written.model.values;
     if values.0.contains_key("preset") && values.text("preset") == "max-min" {
@@ -95,13 +97,9 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         let help = "add [routing] with an `algorithm`; only platforms bring their own routes";
         diagnostics.push(Diagnostic::new(section.home, message).help(help));
     }
-    if let (true, Some(faults)) = (platform, parts.written.faults) {
-        let message = "a platform takes no [faults]: its `events` say how bandwidths change";
-        diagnostics.push(Diagnostic::new(faults.home, message));
-    }
     let key = "accuracy";
     if config::accuracy(&section.values.text(key)).is_none() {
-        let message = format!("`{key}` is \"exact\" or a percentage up to 50, such as \"1 %\"");
+        let message = format!("`{key}` is \"auto\", \"exact\" or a percentage up to 50, such as \"1 %\"");
         diagnostics.push(Diagnostic::new(section.place(key), message));
     }
     let mut config = FlowConfig::from_values(&section.values);
@@ -119,11 +117,6 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
 /// What parts of the network take. The model knows what each link carried, but not when.
 fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> Option<Energy> {
     let section = &parts.written.own(energy::ABOUT.name)?.section;
-    if platform {
-        let message = "a platform has links, not routers and interfaces: it takes no [energy]";
-        diagnostics.push(Diagnostic::new(section.home, message).help("use a topology"));
-        return None;
-    }
     for key in ["sleep_after", "packets_wait"] {
         // What says no asks for nothing: one file may run on all models.
         let asks = section.get(key).is_some_and(|value| *value != Value::Bool(false));
@@ -133,7 +126,15 @@ fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
             diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
         }
     }
-    parts.energy(diagnostics)
+    if !platform {
+        return parts.energy(diagnostics);
+    }
+    if !section.complete {
+        return None;
+    }
+    // A platform has no routers, and its links are of one kind.
+    let energy = Energy::from_values(&section.values, &[PLATFORM_LINKS]);
+    energy.map_err(|problems| section.report(problems, diagnostics)).ok()
 }
 
 impl Run for FlowSetup {

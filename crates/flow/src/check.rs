@@ -1,6 +1,6 @@
 //! What `--check` looks at when a run of the flow model is over: messages by their records, and the state of domain and sharing.
 
-use super::{domain::FlowDomain, observe::Observer};
+use super::{domain::FlowDomain, observe::Observer, sharing::UnderWay, turns::Row, walk::WHOLE};
 use base::index::TerminalId;
 use ranks::messages::Seen;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ pub fn faults(domain: &FlowDomain, observer: &Observer, dry: bool) -> Vec<String
     faults.extend(numbers(domain, observer));
     faults.extend(domain.sharing.faults());
     faults.extend(flows(domain, rows));
+    faults.extend(loads(domain));
+    faults.extend(turns(domain));
     if dry && !domain.stopped() && domain.sharing.next().is_some() {
         faults.push("flows go on, and nothing is pending".to_owned());
     }
@@ -42,18 +44,51 @@ fn numbers(domain: &FlowDomain, observer: &Observer) -> Vec<String> {
 fn flows(domain: &FlowDomain, rows: Vec<(u32, Seen)>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rows: BTreeMap<u32, Seen> = rows.into_iter().collect();
-    for (tag, work) in domain.sharing.flows_under_way() {
+    for UnderWay { tag, work, route, .. } in domain.sharing.flows_under_way() {
         let Some(message) = rows.remove(&tag) else {
             faults.push(format!("a flow is that of message row {tag}, which holds none or has one"));
             continue;
         };
-        // A flow that was diverted has less work than its message has bytes.
+        if domain.route_of_row(tag) != route {
+            faults.push(format!("message row {tag} is on another route than its flow"));
+        }
+        // A flow that was diverted, or divided anew, has less work than its message has bytes.
         let most = message.bytes as f64 / domain.cx.config.rules.factors(message.bytes).0;
-        let diverted = domain.cx.change.is_some();
+        let diverted = domain.cx.change.is_some() || domain.network.follows_load();
         if work > most || (work < most && !diverted) {
             faults.push(format!("a message of {} B has a flow of {work} B", message.bytes));
         }
     }
     faults.extend(rows.values().map(|m| format!("{} B from {} to {} have no flow", m.bytes, m.from, m.to)));
     faults
+}
+
+/// What a routing by load sees on each link are the parts of the messages that are under way, and all of a message leaves its source.
+fn loads(domain: &FlowDomain) -> Vec<String> {
+    let Some(counted) = domain.network.counted() else { return Vec::new() };
+    let (mut faults, mut sums) = (Vec::new(), vec![0u32; counted.len()]);
+    for UnderWay { flow, route, .. } in domain.sharing.flows_under_way() {
+        let parts: Vec<(u32, u32)> = domain.sharing.route_of(route).parts(WHOLE).collect();
+        parts.iter().for_each(|&(link, part)| sums[link as usize] += part);
+        let most = parts.iter().map(|p| p.1).max();
+        if most.is_some_and(|most| most != WHOLE) {
+            faults.push(format!("flow {flow} has no link that all of it crosses"));
+        }
+    }
+    for (link, (sum, count)) in sums.iter().zip(counted).enumerate().filter(|(_, (sum, count))| sum != count)
+    {
+        faults.push(format!("link {link} has {sum} parts of messages, the routing sees {count}"));
+    }
+    faults
+}
+
+/// Whoever is asked again is under way, with the flow and the pair that are known of it.
+fn turns(domain: &FlowDomain) -> Vec<String> {
+    let flows: BTreeMap<u32, u32> = domain.sharing.flows_under_way().map(|f| (f.tag, f.flow)).collect();
+    let wrong = |&(tag, row): &(u32, Row)| {
+        flows.get(&tag) != Some(&row.flow)
+            || domain.pair_of_row(tag) != (row.pair.source, row.pair.destination)
+    };
+    let rows = domain.turns().rows();
+    rows.filter(wrong).map(|(tag, _)| format!("message row {tag} is asked again as another")).collect()
 }

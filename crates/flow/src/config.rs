@@ -79,8 +79,9 @@ pub const ABOUT: About = About {
         Param {
             name: "accuracy",
             kind: Kind::Text,
-            default: Some("exact"),
-            doc: "\"exact\": shares change at the very instants at which flows begin and end. \"1 %\" (up to 50 %): shares are found for several ends and beginnings at \
+            default: Some("auto"),
+            doc: "\"exact\": shares change at the very instants at which flows begin and end. \"auto\": so too, but as with \"1 %\" while messages under way are \
+                  divided over more than 500,000 links in all. \"1 %\" (up to 50 %): shares are found for several ends and beginnings at \
                   once. An end acts at most 1 % of the flow's age late, a beginning at most 1 % of the time from when the message was sent to when it would be over alone; \
                   all end at their own instants. The verdict says how many solutions there were and how late they came. A short flow \
                   beside old ones may be off by more than 1 % of its own time.",
@@ -90,6 +91,18 @@ pub const ABOUT: About = About {
         ranks::params::OVERHEAD,
     ],
 };
+
+/// When `accuracy = "auto"` is not exact: every end changes the shares of most messages then, and costs some milliseconds.
+const WIDE: Wide = Wide { accuracy: 0.01, links: 500_000 };
+
+/// Another accuracy, for when messages under way are divided over many links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wide {
+    /// Part of their times that ends and beginnings may act late.
+    pub accuracy: f64,
+    /// It holds beyond so many links, each counted for every message that crosses it.
+    pub links: u64,
+}
 
 /// Parameters of the flow model.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +123,8 @@ pub struct FlowConfig {
     pub max_links: u64,
     /// Part of their times that ends and beginnings may act late; zero for never. See [`super::sharing::Delays`].
     pub accuracy: f64,
+    /// The same while messages under way are divided over many links; none if it is the same.
+    pub wide: Option<Wide>,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,
     /// Programs: bytes of a request or grant.
@@ -131,6 +146,7 @@ impl FlowConfig {
             divided: true,
             max_links: 4096,
             accuracy: 0.0,
+            wide: None,
             eager: 64 << 10,
             control: 16,
             overhead: 0,
@@ -159,6 +175,7 @@ impl FlowConfig {
             divided: values.text("paths") == "divided",
             max_links: values.int("max_links"),
             accuracy: accuracy(&values.text("accuracy")).unwrap_or(0.0),
+            wide: (values.text("accuracy") == "auto").then_some(WIDE),
             eager: values.int("eager"),
             control: values.int("control"),
             overhead: values.time("overhead"),
@@ -166,10 +183,10 @@ impl FlowConfig {
     }
 }
 
-/// Reads an accuracy: "exact" or a percentage up to 50. None if it is neither.
+/// Reads an accuracy: "exact", "auto" (exact as long as there is no reason for anything else) or a percentage up to 50. None if it is none of them.
 #[must_use]
 pub fn accuracy(text: &str) -> Option<f64> {
-    if text == "exact" {
+    if ["exact", "auto"].contains(&text) {
         return Some(0.0);
     }
     percent(text).filter(|part| *part <= 0.5)
@@ -183,6 +200,7 @@ mod tests {
     #[test]
     fn accuracies_are_exact_or_percentages() {
         assert_eq!(accuracy("exact"), Some(0.0));
+        assert_eq!(accuracy("auto"), Some(0.0));
         assert_eq!(accuracy("1 %"), Some(0.01));
         assert_eq!(accuracy("50%"), Some(0.5));
         for wrong in ["", "1", "-1 %", "51 %", "NaN %", "%"] {

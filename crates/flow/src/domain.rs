@@ -199,6 +199,9 @@ impl FlowDomain {
     pub fn new(cx: Arc<Context>) -> Self {
         let mut sharing = Sharing::new(cx.config.rules.clone(), cx.measure.window);
         sharing.set_accuracy(cx.config.accuracy);
+        if let Some(wide) = cx.config.wide {
+            sharing.set_accuracy_when_wide(wide.accuracy, wide.links);
+        }
         if cx.check {
             sharing.keep_audit();
         }
@@ -310,6 +313,25 @@ impl FlowDomain {
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         let rows = (0u32..).zip(&self.messages).filter(|(row, _)| !free.contains(row));
         rows.map(|(row, message)| (row, message.seen())).collect()
+    }
+
+    /// The route of a message under way, by its row.
+    #[must_use]
+    pub fn route_of_row(&self, row: u32) -> u32 {
+        self.messages[row as usize].route
+    }
+
+    /// Where the message of a row comes from, and whom it is for.
+    #[must_use]
+    pub fn pair_of_row(&self, row: u32) -> (TerminalId, TerminalId) {
+        let message = &self.messages[row as usize];
+        (message.source, message.destination)
+    }
+
+    /// Who is asked again, and when.
+    #[must_use]
+    pub fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// Messages that a terminal's source of traffic has sent, if it is one that nobody answers.
@@ -561,3 +583,5 @@ impl Carrier for FlowDomain {
 
 #[cfg(test)]
 mod planted;
+#[cfg(test)]
+mod wide;

@@ -22,6 +22,9 @@ use results::{
     table::Table,
 };
 
+/// What the links of a platform are called together.
+pub const PLATFORM_LINKS: &str = "link";
+
 /// Makes the summary and the tables.
 #[must_use]
 pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Vec<Table>) {
@@ -62,7 +65,9 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
     tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     if let Some(asked) = &setup.energy {
-        let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
+        // A platform's one router is none: it holds the hosts together.
+        let routers = if cx.platform().is_some() { 0 } else { cx.fabric.routers() };
+        let parts = (u64::from(routers), u64::from(cx.fabric.terminals()));
         let delivered = (delivered, o.bytes.0);
         let uses = energy_uses(cx, &uses, if asked.start_asleep { simulated } else { 0 });
         let block = asked.block(&Consumed { time: simulated, parts, uses: &uses, delivered });
@@ -76,7 +81,8 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
 /// nothing sleep for so long.
 fn energy_uses(cx: &Context, uses: &[LinkUse], asleep: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
-    let mut classes: Vec<Use> = cx.fabric.classes().iter().map(named).collect();
+    let names = if cx.platform().is_some() { &[PLATFORM_LINKS][..] } else { cx.fabric.classes() };
+    let mut classes: Vec<Use> = names.iter().map(named).collect();
     let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
     for link in uses {
         let used = &mut classes[link.class.map_or(0, usize::from)];
@@ -135,7 +141,8 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
     if uses.is_empty() {
         return None;
     }
-    let names: Vec<&str> = if cx.platform().is_some() { vec!["link"] } else { cx.fabric.classes().to_vec() };
+    let names: Vec<&str> =
+        if cx.platform().is_some() { vec![PLATFORM_LINKS] } else { cx.fabric.classes().to_vec() };
     /// Utilisations of a class's links.
     #[derive(Clone, Default)]
     struct Class {

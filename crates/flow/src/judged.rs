@@ -1,6 +1,7 @@
 //! The verdict of a run: how it ended, whether sources outran links, and what the model leaves out.
 
 use super::{
+    config::{FlowConfig, Wide},
     context::{Context, FlowSetup},
     ended::Ended,
     sharing::Delays,
@@ -50,7 +51,7 @@ pub fn judge(
             .detail
             .push(format!("the platform's file has what is not simulated: {}", platform.passed.join(", ")));
     }
-    approximate(cx.config.accuracy, ended.domain.sharing.delays(), &mut verdict);
+    approximate(&cx.config, ended.domain.sharing.delays(), &mut verdict);
     if ended.domain.network.by_load {
         verdict.flag("divided-by-load");
         let why = "the routing chooses among paths by load: packets of each message ask it, again as others begin and end; queues, which it reads on \
@@ -82,13 +83,20 @@ pub fn judge(
 }
 
 /// Shares that were found late, and how late.
-fn approximate(accuracy: f64, batches: &Delays, verdict: &mut Verdict) {
+fn approximate(config: &FlowConfig, batches: &Delays, verdict: &mut Verdict) {
+    let (accuracy, why) = match config.wide {
+        Some(Wide { accuracy, links }) if batches.happened > 0 => (
+            accuracy,
+            format!(" while messages were divided over more than {links} links (\"exact\" takes longer)"),
+        ),
+        _ => (config.accuracy, String::new()),
+    };
     if accuracy > 0.0 {
         verdict.flag("approximate");
         // As it was written: what a hundredth lost in binary is not shown.
         let (percent, longest) = ((accuracy * 1e8).round() / 1e6, batches.longest * 1e6);
         verdict.detail.push(format!(
-            "accuracy = \"{percent} %\": {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
+            "accuracy = \"{percent} %\"{why}: {} ends and beginnings in {} solutions; an end acts at most {percent} % of the flow's age late, a beginning {percent} % of \
              its time alone; the longest delay was {longest:.3} us",
             batches.happened, batches.solutions
         ));

@@ -125,6 +125,20 @@ impl Network {
         self.flows.is_some()
     }
 
+    /// Messages on each of the solver's links, in parts of [`WHOLE`], as a routing by load sees them.
+    #[must_use]
+    pub fn counted(&self) -> Option<&[u32]> {
+        self.flows.as_deref()
+    }
+
+    /// Plants a fault: a link has another count.
+    #[cfg(test)]
+    pub fn count_falsely(&mut self, link: usize, by: i32) {
+        if let Some(flows) = &mut self.flows {
+            flows[link] = flows[link].saturating_add_signed(by);
+        }
+    }
+
     /// The route of a message of a pair.
     ///
     /// # Errors

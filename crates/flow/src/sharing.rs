@@ -122,6 +122,7 @@ mod link_change;
 mod routes;
 mod windows;
 
+pub use certificate::UnderWay;
 pub use delays::Delays;
 use goal::{Goal, Latent};
 pub use link_change::LinkChange;
@@ -444,6 +445,7 @@ impl Sharing {
         if left == 0 {
             self.alarms.set(bundle, FineTime::NEVER);
             self.routes[route].bundles.retain(|&b| b != bundle);
+            self.count_divided(route as u32, false);
         }
     }
 
@@ -512,6 +514,7 @@ impl Sharing {
                     self.newly_detached.push(bundle);
                 }
                 self.routes[route as usize].bundles.push(bundle);
+                self.count_divided(route, true);
                 bundle
             }
         };

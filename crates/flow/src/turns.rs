@@ -68,6 +68,26 @@ impl Turns {
         }
     }
 
+    /// All that may be asked again, with their tags.
+    pub fn rows(&self) -> impl Iterator<Item = (u32, Row)> {
+        (0u32..).zip(&self.rows).filter_map(|(tag, row)| Some((tag, (*row)?)))
+    }
+
+    /// Plants a fault: the row of a tag is that of another flow.
+    #[cfg(test)]
+    pub fn exchange(&mut self, tag: u32) {
+        if let Some(row) = &mut self.rows[tag as usize] {
+            row.flow += 1;
+        }
+    }
+
+    /// Plants a fault: another tag has the row as well.
+    #[cfg(test)]
+    pub fn copy(&mut self, tag: u32, to: u32) {
+        self.rows.resize(self.rows.len().max(to as usize + 1), None);
+        self.rows[to as usize] = self.rows[tag as usize];
+    }
+
     /// Those whose turn it is now, each of which goes to the end of the queue. To be called where shares are found.
     pub fn take(&mut self, turns: &mut Vec<(u32, Row)>) {
         turns.clear();

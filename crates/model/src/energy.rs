@@ -74,7 +74,7 @@ pub const ABOUT: About = About {
           `sleep_after` a link that was idle for so long sleeps at `sleep_share` of its power until its next packet, and each waking costs `wake_time` at full \
           power. With `start_asleep` links sleep from the start of the run to their first packet: those that placement and jobs leave idle sleep all of it, which `unused` counts. \
           This is accounting only, unless `packets_wait`: then what finds a link asleep starts on it `wake_time` later, and latencies, makespans and fingerprint follow. \
-          Models `packet`; `flow`, where only links that carry nothing sleep (`start_asleep`), and links carry what the bandwidth rules say that messages use; and `delay` with `cost = \"resilient\"`, where bits are expected ones and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
+          Models `packet`; `flow`, where only links that carry nothing sleep (`start_asleep`), and links carry what the bandwidth rules say that messages use, also on platforms, which have no routers and one class of links, \"link\"; and `delay` with `cost = \"resilient\"`, where bits are expected ones and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
     source: "100 W for a router of 36 ports and 10 W for an interface: Abts et al.: Energy Proportional Datacenter Networks, ISCA 2010; a tenth of the \
              power in low-power idle, 4.48 us to wake: Christensen et al.: IEEE 802.3az: The Road to Energy Efficient Ethernet, IEEE \
              Communications Magazine 2010",

@@ -5,6 +5,7 @@ use base::index::{LinkId, TerminalId};
 use fabric::{
     graph::Fabric,
     links::End,
+    platform::Platform,
     subnet::{Node, Subnet},
     topology::imported::ImportedShape,
 };
@@ -18,6 +19,15 @@ fn subnet(fabric: &Fabric) -> Option<&Subnet> {
 fn host<'a>(subnet: &'a Subnet, fabric: &Fabric, terminal: TerminalId) -> Option<&'a Node> {
     let number = *subnet.hosts.get(fabric.node_of(terminal).index())?;
     subnet.nodes.get(number as usize)
+}
+
+/// What the file of a platform or of a cluster calls a host; none on other networks.
+#[must_use]
+pub fn of_terminal(fabric: &Fabric, terminal: TerminalId) -> Option<String> {
+    if let Some(platform) = fabric.shape::<Platform>() {
+        return platform.hosts.get(terminal.index()).cloned();
+    }
+    host(subnet(fabric)?, fabric, terminal).map(|node| node.name.clone())
 }
 
 /// What the files call an end of a link.

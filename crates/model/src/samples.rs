@@ -114,7 +114,17 @@ pub fn try_traffic(
     let part = (1..=ranks / 2).rev().find(|part| ranks.is_multiple_of(*part));
     let shape = Shape { group: part, leaf: part };
     let lowering = Default::default();
-    let context = JobContext { ranks, asked: true, seed, job: 0, message, arrival, lowering, shape };
+    let context = JobContext {
+        ranks,
+        asked: true,
+        seed,
+        job: 0,
+        message,
+        arrival,
+        lowering,
+        shape,
+        names: Arc::default(),
+    };
     (entry.build)(&context, &values(entry, given))
 }
 

@@ -30,6 +30,22 @@ pub fn assemble(
     Ok(with_network(experiment, network, options, diagnostics))
 }
 
+/// The same with other jobs than the experiment's, on its network.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_jobs(
+    experiment: &Experiment,
+    jobs: Vec<JobSetup>,
+    options: &RunOptions,
+    watch: (&Phases<'_>, Room<'_>),
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Box<dyn Run>>, Error> {
+    let network = network::build(experiment, watch, diagnostics)?;
+    let links = links::build(experiment, diagnostics);
+    Ok(parts::build(experiment, (network, links, jobs), options, diagnostics))
+}
+
 /// The same on a network that others of its description share.
 ///
 /// # Errors

@@ -9,8 +9,10 @@ use base::{
     units::print_time,
 };
 use fabric::{
-    faults::{Faults, degrade},
+    faults::{Faults, degrade, platforms as platform_faults},
     graph::Fabric,
+    platform::Platform,
+    topology::platform::fabric as platform_fabric,
 };
 use model::{Run, section::Section};
 use serde_json::{Value as Json, json};
@@ -34,6 +36,13 @@ pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagno
         let message = format!("links fail at {}, when the run is over", print_time(at));
         diagnostics.push(Diagnostic::new(section.place("at"), message).label("after the end"));
         return None;
+    }
+    if let Some(platform) = fabric.shape::<Platform>() {
+        let seed = experiment.general.seed;
+        let down = platform_faults::down(&section.values, platform, seed, at as f64 * 1e-12);
+        let down = down.map_err(|problems| section.report(problems, diagnostics)).ok()?;
+        // The links are there, and carry nothing from then on: routes are as the file gives them.
+        return Some(Broken { at: 0, fabric: Arc::new(platform_fabric(down)) });
     }
     Some(Broken { at, fabric: Arc::new(left(section, experiment.general.seed, fabric, diagnostics)?) })
 }

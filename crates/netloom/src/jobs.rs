@@ -10,7 +10,8 @@ use base::{
     units::print_time,
 };
 use fabric::graph::Fabric;
-use model::{section::Section, setup::JobSetup};
+use model::{names, section::Section, setup::JobSetup};
+use std::{collections::BTreeMap, sync::Arc};
 use workload::{
     placement::PlacementContext,
     program::{collective::Chooser, lower, noise::Noise},
@@ -127,7 +128,14 @@ fn build_job(
     let follows = |key: &str| workload.about.params.iter().any(|p| p.name == key);
     let shape =
         site.fabric.filter(|_| follows("group") || follows("leaf")).map(Shape::of).unwrap_or_default();
+    // A list of messages may name hosts, so that it must be known who is where before it is read.
+    let listed = (workload.takes == Takes::List).then(|| {
+        let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program: None };
+        place(placement, section, site, &to_place, free, diagnostics)
+    });
+    let names = listed.iter().flatten().flat_map(|at| hosts(site.fabric, at)).collect();
     let context = JobContext {
+        names: Arc::new(names),
         lowering,
         ranks,
         asked: asked.is_some(),
@@ -143,7 +151,7 @@ fn build_job(
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
     let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
-    let groups = place(placement, section, site, &to_place, free, diagnostics);
+    let groups = listed.unwrap_or_else(|| place(placement, section, site, &to_place, free, diagnostics));
     let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
     Some(JobSetup { name, work: work?, placement: placement?, start, message: job.message, compute_ppb })
@@ -168,6 +176,19 @@ fn noisy(
         }
         (work, _) => (work, factor),
     })
+}
+
+/// The names of the hosts on which the ranks are, with these; none where a network has no names, or a name is there twice.
+fn hosts(fabric: Option<&Fabric>, at: &[TerminalId]) -> BTreeMap<String, u32> {
+    let (mut names, mut twice) = (BTreeMap::new(), Vec::new());
+    let named = |(rank, &terminal)| Some((names::of_terminal(fabric?, terminal)?, rank));
+    for (name, rank) in (0u32..).zip(at).filter_map(named) {
+        if names.insert(name.clone(), rank).is_some() {
+            twice.push(name);
+        }
+    }
+    names.retain(|name, _| !twice.contains(name));
+    names
 }
 
 /// What a placement asks about a job.

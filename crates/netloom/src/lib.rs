@@ -21,6 +21,7 @@ pub mod conversion;
 pub mod counting;
 pub mod deadlocks;
 pub mod error;
+pub mod estimate;
 pub mod execute;
 pub mod experiment;
 pub mod explained;

@@ -44,6 +44,8 @@ pub struct RunOptions {
     pub checkers: bool,
     /// Record what links carry over time, for the page of the run.
     pub page: bool,
+    /// Keep the table of messages, whether the experiment asks for it or not.
+    pub messages: bool,
     /// A machine for Portals programs, without jobs, will do.
     pub machine: bool,
     /// Only this job, by its number, does anything: the others hold their places and are idle.
@@ -59,6 +61,7 @@ impl Default for RunOptions {
             memory: None,
             checkers: false,
             page: false,
+            messages: false,
             machine: false,
             alone: None,
         }

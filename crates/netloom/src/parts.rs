@@ -49,7 +49,7 @@ pub fn build(
         seed: general.seed,
         until: general.until().filter(|_| experiment.experiment.complete),
         warmup: general.warmup,
-        measure: measure(experiment, options.page),
+        measure: measure(experiment, options),
         check: options.checkers,
         written: written(experiment, model),
     };
@@ -147,18 +147,19 @@ fn draws_sizes(job: &Job) -> bool {
 }
 
 /// What `[output]` asks for; nothing if it has mistakes.
-fn measure(experiment: &Experiment, page: bool) -> Measure {
+fn measure(experiment: &Experiment, options: &RunOptions) -> Measure {
     let output = &experiment.output;
     if !output.complete {
         return Measure::default();
     }
+    let RunOptions { page, messages, .. } = *options;
     let values = &output.values;
     Measure {
         window: values.time("window"),
         per_port: values.bool("per_port"),
         loads: page && values.bool("report"),
         packets: values.bool("packets"),
-        messages: values.bool("messages"),
+        messages: messages || values.bool("messages"),
         slow_down: match output.get("slow_down") {
             Some(&Value::Bool(asked)) => asked,
             _ => experiment.jobs.iter().any(draws_sizes),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 mod adapter;
 mod congestion;
 mod congestion_control;
+mod estimated_error;
 mod performance;
 mod programs;
 mod slow_down;
@@ -17,6 +18,7 @@ mod slow_down;
 pub use adapter::{Adapter, Resequencing};
 pub use congestion::{Congestion, Counted};
 pub use congestion_control::{CongestionControl, ControlledJob};
+pub use estimated_error::EstimatedError;
 pub use performance::{Chosen, Performance, Speculation, Trial};
 pub use programs::{CriticalPath, Nodes, Sent};
 pub use slow_down::{SizeSlowDown, SlowDown};
@@ -102,6 +104,9 @@ pub struct Summary {
     /// Energy of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+    /// How far the run is from a dearer model; present if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_error: Option<EstimatedError>,
     /// Speed and memory of the simulator: the only block that differs between runs of one experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<Performance>,
@@ -139,6 +144,7 @@ impl Summary {
             congestion_control: None,
             adapter: None,
             energy: None,
+            estimated_error: None,
             performance: None,
         }
     }

@@ -46,12 +46,35 @@ pub fn render(summary: &Summary, style: Style) -> String {
     adapter(&mut out, summary);
     service_classes(&mut out, summary);
     energy(&mut out, summary);
+    estimated_error(&mut out, summary);
     if let Some(p) = &summary.performance {
         out.push('\n');
         performance(&mut out, p);
     }
     line(&mut out, "fingerprint", &summary.fingerprint);
     out
+}
+
+fn estimated_error(out: &mut String, summary: &Summary) {
+    let Some(e) = &summary.estimated_error else { return };
+    let signed = |error: f64| format!("{:+.1} %", error * 100.0);
+    let plain = |error: f64| format!("{:.1} %", error * 100.0);
+    let makespan = e.makespan.map_or_else(String::new, |error| format!("makespan {}, ", signed(error)));
+    let mean = signed(e.completion_mean);
+    line(
+        out,
+        "error",
+        &format!("{makespan}completion times {mean} in the mean, estimated against \"{}\"", e.against),
+    );
+    let [mean, median, high] =
+        [e.completion_mean_absolute, e.completion_p50_absolute, e.completion_p95_absolute].map(plain);
+    line(out, "", &format!("messages are off by {mean} in the mean, {median} (p50), {high} (p95)"));
+    let played = match e.windows {
+        0 => "the whole run was played".to_owned(),
+        1 => format!("1 window with {} of the bytes was played", plain(e.share)),
+        n => format!("{n} windows with {} of the bytes were played", plain(e.share)),
+    };
+    line(out, "", &format!("{played}: {} messages", thousands(e.messages)));
 }
 
 fn energy(out: &mut String, summary: &Summary) {

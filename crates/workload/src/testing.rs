@@ -34,6 +34,7 @@ fn context_with(ranks: u32, arrival: &str, load: f64) -> JobContext {
         message: 1024,
         arrival: Some(choice),
         lowering: Default::default(),
+        names: Default::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use base::{
     registry::{About, Registered},
 };
 use fabric::graph::Fabric;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A workload that a job can name.
 pub struct WorkloadEntry {
@@ -126,6 +126,8 @@ pub struct JobContext {
     pub lowering: lower::Options,
     /// What the network lends to patterns that follow its shape.
     pub shape: Shape,
+    /// Ranks by the names of their hosts, where the network has names and the workload asks for them.
+    pub names: Arc<BTreeMap<String, u32>>,
 }
 
 /// Numbers of neighbouring terminals in a network, where they are the same everywhere.

@@ -14,7 +14,7 @@ use clap_complete::Shell;
 #[cfg(feature = "opensm")]
 use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
-use netloom::MemoryLimit;
+use netloom::{MemoryLimit, estimate};
 pub use record::{RecordArgs, RecordCommand};
 use resilient::ResilientArgs;
 use series::{InitArgs, PlotArgs, ReportArgs, SweepArgs};
@@ -155,6 +155,9 @@ pub struct RunArgs {
     /// Memory that the run may need, such as "8 GiB", or "none"; left out: what the machine has
     #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
     pub memory_limit: Option<MemoryLimit>,
+    /// Model "flow": estimate its errors by playing so much of the run's bytes on model "packet" [without a value: 10 %; small runs are played whole]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "10 %", value_parser = estimate::share)]
+    pub estimate_error: Option<f64>,
 }
 
 /// What to do with Portals programs.

@@ -103,15 +103,3 @@ pub(super) fn reported(e: UnitError) -> String {
         None => e.message,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_limits() {
-        assert_eq!(memory_limit("none"), Ok(MemoryLimit::None));
-        assert_eq!(memory_limit("8 GiB"), Ok(MemoryLimit::Bytes(8 << 30)));
-        assert!(memory_limit("8").is_err_and(|e| e.contains("no unit")));
-    }
-}

@@ -13,6 +13,7 @@ use model::{Finished, setup::Measure};
 use netloom::{
     Prepared, Registry, RunOptions,
     base::world::World,
+    estimate,
     execute::execute_saved,
     output::{self, Begun, Target, inputs},
     prepare,
@@ -38,6 +39,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         memory: args.memory_limit,
         checkers: args.check,
         page: target.is_some(),
+        messages: args.estimate_error.is_some(),
         ..RunOptions::default()
     };
     let writes = target.as_ref().filter(|_| world.is_first());
@@ -47,6 +49,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let claim = all_ready(world, claim)?;
     let prepared = prepare(&Registry::standard(), &input, &options, &Terminal::new(console));
     let prepared = agreed(world, PROGRAM.build, prepared)?;
+    estimate::refuse(args.estimate_error, &prepared)?;
     prepared.notes().iter().for_each(|note| console.remark(note));
     let started = Timestamp::now().to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
@@ -60,6 +63,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         console.remark("note: checkpoints that [engine] asks for are written only with --out");
     }
     let finished = execute_saved(&prepared, &Terminal::new(console), saver.as_mut(), None)?;
+    let asked = (args.estimate_error, &Registry::standard());
+    let finished = estimate::add(asked, &prepared, finished, &Terminal::new(console))?;
     let outcome = conclude(&prepared, &finished, (target, begun), args.format, console);
     drop(claim);
     outcome
@@ -83,7 +88,7 @@ pub fn conclude(
         // What was simulated is shown, whatever became of the files.
         let shown = print_summary(&finished.summary, format, console);
         return stored.and(shown);
-    } else if prepared.run.measure() != Measure::default()
+    } else if estimate::measure(prepared) != Measure::default()
         || finished.summary.experiment["output"]["csv"] == true
     {
         console.remark("note: the tables that [output] asks for are written only with --out");

@@ -7,6 +7,7 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::executor::{Executor, Options};
+use fabric::{graph::Fabric, routing::Routing};
 use model::setup::{JobSetup, Measure, Until};
 use packet::samples;
 use ranks::{hosted::Hosted, programs::Programs};
@@ -20,8 +21,25 @@ type Run = Executor<Hosted<FlowDomain, Programs>, Observer>;
 fn run() -> Run {
     let fabric = samples::topology("single-switch", &[("terminals", samples::int(TERMINALS.into()))]);
     let routing = samples::routing(&fabric, "minimal", &[]);
+    on(fabric, routing)
+}
+
+/// The same on a dragonfly whose routers choose ways by load.
+fn divided() -> Run {
+    let sizes = [
+        ("groups", 3),
+        ("routers_per_group", 2),
+        ("terminals_per_router", 2),
+        ("global_ports_per_router", 1),
+    ];
+    let fabric = samples::topology("dragonfly", &sizes.map(|(name, n)| (name, samples::int(n))));
+    let routing = samples::routing(&fabric, "ugal-l", &[]);
+    on(fabric, routing)
+}
+
+fn on(fabric: Arc<Fabric>, routing: Arc<dyn Routing>) -> Run {
     let link = samples::link(1_000_000_000, 1_000_000, 2, 1024);
-    let job = (TERMINALS, 20_000, link.bandwidth);
+    let job = (fabric.terminals(), 20_000, link.bandwidth);
     let work = samples::traffic("uniform", &[("count", samples::int(40))], ("poisson", 0.8), job, 3);
     let setup = FlowSetup {
         fabric: Arc::clone(&fabric),
@@ -96,8 +114,81 @@ const FAULTS: &[Fault] = &[
     ("flows are not woken", |d| d.alarm = 1),
 ];
 
+/// A message under way that its routing divided, and its row.
+fn whose(d: &FlowDomain) -> (u32, Message) {
+    let (row, _) = d.turns.rows().next().expect("some are divided");
+    (row, d.messages[row as usize])
+}
+
+/// The route of another message under way.
+fn another(d: &FlowDomain, route: u32) -> u32 {
+    let mut routes = d.turns.rows().map(|(tag, _)| d.messages[tag as usize].route);
+    routes.find(|&other| other != route).expect("there are others")
+}
+
+/// Faults of messages that are divided by load.
+const LOADS: &[Fault] = &[
+    ("a link counts a packet too many", |d| d.network.count_falsely(7, 1)),
+    ("a link counts a packet too few", |d| {
+        let link = d.network.counted().expect("it is counted").iter().position(|&n| n > 0);
+        d.network.count_falsely(link.expect("some link is used"), -1);
+    }),
+    ("a message that is divided is not counted", |d| {
+        let route = whose(d).1.route;
+        d.network.count(&d.sharing, route, false);
+    }),
+    ("a message that is divided is counted twice", |d| {
+        let route = whose(d).1.route;
+        d.network.count(&d.sharing, route, true);
+    }),
+    ("a message does not hear of its new route", |d| {
+        let (row, message) = whose(d);
+        let other = another(d, message.route);
+        d.messages[row as usize].route = other;
+    }),
+    ("another message has its turn", |d| {
+        let (row, _) = whose(d);
+        d.turns.exchange(row);
+    }),
+    ("a message has its turn when it is over", |d| {
+        let (row, _) = whose(d);
+        let over = d.free.last().copied().expect("some are over");
+        d.turns.copy(row, over);
+    }),
+    ("a flow leaves its route without a word", |d| {
+        let (row, message) = whose(d);
+        let flow = d.turns.rows().find(|r| r.0 == row).expect("it is there").1.flow;
+        let other = another(d, message.route);
+        d.sharing.plant_route(flow, other);
+    }),
+];
+
 #[test]
 fn planted_faults_are_found() {
+    found(run, FAULTS);
+}
+
+#[test]
+fn planted_faults_of_divided_messages_are_found() {
+    found(divided, LOADS);
+    found(divided, FAULTS);
+    // Messages were asked again: what is left of them is less than their bytes.
+    let mut run = divided();
+    run.run_until(MIDDLE, u64::MAX);
+    let mut moved = 0;
+    for at in (0..400).map(|n| MIDDLE + n * 1_000_000) {
+        run.run_until(at, u64::MAX);
+        let d = &run.partitions[0].domain.carrier;
+        moved += d.sharing.flows_under_way().filter(|f| f.work < 20_000.0).count();
+    }
+    assert!(moved > 0, "nobody was divided anew");
+}
+
+/// When faults are planted.
+const MIDDLE: Ps = 300_000_000;
+
+/// A sound run has no faults, and each that is planted is found, at once or at the end.
+fn found(run: fn() -> Run, all: &[Fault]) {
     let mut sound = run();
     for at in (0..100u64).map(|n| n * 20_000_000) {
         sound.run_until(at, u64::MAX);
@@ -105,12 +196,11 @@ fn planted_faults_are_found() {
     }
     sound.run_until(NEVER, u64::MAX);
     assert_eq!(faults(&sound, true), Vec::<String>::new());
-    let middle: Ps = 300_000_000;
-    let missed: Vec<&str> = FAULTS
+    let missed: Vec<&str> = all
         .iter()
         .filter(|(_, plant)| {
             let mut run = run();
-            run.run_until(middle, u64::MAX);
+            run.run_until(MIDDLE, u64::MAX);
             let domain = &mut run.partitions[0].domain.carrier;
             assert!(domain.under_way().len() > 2 && !domain.free.is_empty());
             plant(domain);

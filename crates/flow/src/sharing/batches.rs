@@ -11,6 +11,26 @@ impl Sharing {
     pub fn set_accuracy(&mut self, accuracy: f64) {
         debug_assert!((0.0..1.0).contains(&accuracy), "an accuracy is a part of a time");
         self.delays.accuracy = accuracy;
+        self.delays.by_width = [accuracy; 2];
+    }
+
+    /// Another accuracy that holds while divided flows under way take more than so many links, each counted for each of them: a solution then costs as
+    /// much as they are.
+    pub fn set_accuracy_when_wide(&mut self, accuracy: f64, links: u64) {
+        debug_assert!((0.0..1.0).contains(&accuracy), "an accuracy is a part of a time");
+        self.delays.by_width[1] = accuracy;
+        self.delays.most = links;
+    }
+
+    /// Counts a bundle that joins the links of its route, or leaves them, if it is divided.
+    pub(super) fn count_divided(&mut self, route: u32, joins: bool) {
+        let route = &self.routes[route as usize];
+        if !route.parts.is_empty() {
+            let links = route.uses.len() as u64;
+            debug_assert!(joins || self.delays.links >= links, "a bundle leaves where it joined");
+            let all = &mut self.delays.links;
+            *all = if joins { *all + links } else { all.saturating_sub(links) };
+        }
     }
 
     /// How late ends and beginnings acted.
@@ -81,5 +101,7 @@ impl Sharing {
             d.longest = d.longest.max(at.min(due).since(since));
         }
         d.solutions += 1;
+        // Nothing waits here, so what may wait can change.
+        d.accuracy = d.by_width[usize::from(d.links > d.most)];
     }
 }

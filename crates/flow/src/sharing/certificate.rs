@@ -12,6 +12,19 @@ const MOST: usize = 16;
 /// Rounding of sums over many flows.
 const ROUNDING: f64 = 1e-6;
 
+/// A flow that is under way, as `--check` sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderWay {
+    /// Its number among flows under way.
+    pub flow: u32,
+    /// Whose it is.
+    pub tag: u32,
+    /// What it had to move when it began, or when it was last given another route.
+    pub work: f64,
+    /// Number of its route.
+    pub route: u32,
+}
+
 impl Sharing {
     /// Keeps an audit from now on; to be called before there are links.
     pub fn keep_audit(&mut self) {
@@ -19,14 +32,20 @@ impl Sharing {
         self.audit = Some(Box::default());
     }
 
-    /// Tag and work of each flow that is under way.
-    pub fn flows_under_way(&self) -> impl Iterator<Item = (u32, f64)> {
+    /// The flows that are under way.
+    pub fn flows_under_way(&self) -> impl Iterator<Item = UnderWay> {
         let latent = self.latent.iter().map(|latent| latent.0.flow);
         let joined = self.bundles.iter().flat_map(|b| &b.goals).map(|goal| goal.0.flow);
         latent.chain(joined).map(|flow| {
-            let Flow { tag, work, .. } = self.flows[flow as usize];
-            (tag, work)
+            let Flow { tag, work, route, .. } = self.flows[flow as usize];
+            UnderWay { flow, tag, work, route }
         })
+    }
+
+    /// Plants a fault: a flow has another route, and its bundle does not know.
+    #[cfg(test)]
+    pub fn plant_route(&mut self, flow: u32, route: u32) {
+        self.flows[flow as usize].route = route;
     }
 
     /// What is wrong, by the audit and in the state as a whole. Between two moments.

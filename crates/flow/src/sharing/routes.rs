@@ -82,10 +82,12 @@ impl Sharing {
         (self.routes.len() - 1) as u32
     }
 
-    /// What each link of a route could let through of a flow.
+    /// What each link of a route could let through of a flow, but for links without bandwidth: these hold it as long as they have none, and say nothing
+    /// of its weight and of its cap for later.
     pub(super) fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {
         let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
-        route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part)
+        let all = route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part);
+        all.filter(|&bandwidth| bandwidth > 0.0)
     }
 
     /// When a flow that begins at `at` is over if nobody else ever begins: see [`Sharing::begin`].

@@ -184,6 +184,26 @@ fn use_is_counted_by_window() {
     assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
 }
 
+/// A flow that begins while a link has no bandwidth stands still, and goes on as any other once it has some again.
+#[test]
+fn a_flow_may_begin_while_a_link_is_down() {
+    for rules in [Rules::plain(), Rules::maxmin(), Rules::lv08()] {
+        let ends = |down: bool| {
+            let mut s = links(2, rules.clone());
+            if down {
+                let change = |at, bandwidth| LinkChange::bandwidth(FineTime::at(at), 1, bandwidth);
+                s.schedule(vec![change(0, 0.0), change(5 * MS, 1e9)]);
+            }
+            let route = s.route(vec![0, 1], &[], 0.0);
+            s.begin(FineTime::at(if down { MS } else { 5 * MS }), route, 1_000_000, None, 0);
+            run(&mut s, 1)[0]
+        };
+        // Its latency is over while the link is down.
+        let (held, free) = (ends(true), ends(false));
+        assert!(held < free && free - held < 100 * US, "{held} {free}");
+    }
+}
+
 /// Flows of random sizes on random routes: ends at every instant, and what acts late acts within the bound.
 #[test]
 fn batches_are_near_and_fewer() {

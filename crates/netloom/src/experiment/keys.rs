@@ -151,7 +151,8 @@ pub const FAULTS: About = About {
           channels of their own; earlier ones go on as before, but where a failed link comes next, from there on they \
           take up*/down* paths, on one more virtual channel. What was routed to a link before it failed still crosses it. So \
           nothing is lost, and no deadlock is possible if each routing is free of it; the model needs virtual channels for \
-          both routings and one. Links that lose packets are in [resilience]. Not modelled: the time to notice a failure and to find \
+          both routings and one. Of a platform `links` are named as in its file (both directions of a link in two); \
+          from `at` on they carry nothing, and flows on them stand still, since its routes stay. Links that lose packets are in [resilience]. Not modelled: the time to notice a failure and to find \
           new routes, failed cables of terminals.",
     source: "two sets of virtual channels: Pinkston, Pang, Duato: Deadlock-Free Dynamic Reconfiguration Schemes for \
              Increased Network Dependability, IEEE TPDS 2003",

@@ -127,6 +127,7 @@ fn generated(
         arrival: None,
         lowering: Options::default(),
         shape: Default::default(),
+        names: Default::default(),
     };
     let work = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     work.program().cloned().ok_or_else(|| ours("a generator makes no program"))

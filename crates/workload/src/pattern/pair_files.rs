@@ -6,6 +6,7 @@ use base::{
     time::Ps,
     units,
 };
+use std::collections::BTreeMap;
 
 /// Most messages read from a file: blank lines, comments and headers do not count.
 const MAX_LINES: usize = 1 << 26;
@@ -21,6 +22,15 @@ pub(super) struct Row {
     pub bytes: u64,
     /// The most that it may flow at, in bytes per second.
     pub rate: f64,
+}
+
+/// The ranks that a file may name: by number, or by the name of the host that they are on.
+#[derive(Clone, Copy)]
+pub(super) struct Ranks<'a> {
+    /// How many there are.
+    pub count: u32,
+    /// Their numbers by their hosts' names, where these have any.
+    pub names: &'a BTreeMap<String, u32>,
 }
 
 /// How a file is written.
@@ -66,7 +76,12 @@ struct Header {
 ///
 /// # Errors
 /// Its mistakes, each with its line and word.
-pub(super) fn read(text: &str, format: Format, ranks: u32, path: &str) -> Result<Vec<Row>, Vec<Problem>> {
+pub(super) fn read(
+    text: &str,
+    format: Format,
+    ranks: Ranks<'_>,
+    path: &str,
+) -> Result<Vec<Row>, Vec<Problem>> {
     let (mut rows, mut problems, mut header) = (Vec::new(), Vec::new(), Header::default());
     for (number, full) in text.lines().enumerate() {
         let content = full.split('#').next().unwrap_or("");
@@ -102,7 +117,7 @@ pub(super) fn read(text: &str, format: Format, ranks: u32, path: &str) -> Result
 }
 
 /// What a line says, or which of its words is wrong and why.
-fn words<'a>(words: &[&'a str], ranks: u32) -> Result<Row, Wrong<'a>> {
+fn words<'a>(words: &[&'a str], ranks: Ranks<'_>) -> Result<Row, Wrong<'a>> {
     let [start, source, destination, bytes, ref rest @ ..] = *words else {
         let last = words.last().copied().unwrap_or("");
         return Err((last, "a line is `start source destination bytes [rate]`".to_owned()));
@@ -127,11 +142,18 @@ fn words<'a>(words: &[&'a str], ranks: u32) -> Result<Row, Wrong<'a>> {
     })
 }
 
-fn rank(word: &str, ranks: u32) -> Result<RankId, Wrong<'_>> {
+fn rank<'a>(word: &'a str, Ranks { count, names }: Ranks<'_>) -> Result<RankId, Wrong<'a>> {
     match word.parse::<u32>() {
-        Ok(rank) if rank < ranks => Ok(RankId::new(rank)),
-        Ok(rank) => Err((word, format!("there is no rank {rank}: the job has {ranks}, from 0"))),
-        Err(_) => Err((word, format!("`{word}` is not the number of a rank"))),
+        Ok(rank) if rank < count => Ok(RankId::new(rank)),
+        Ok(rank) => Err((word, format!("there is no rank {rank}: the job has {count}, from 0"))),
+        Err(_) if names.is_empty() => Err((word, format!("`{word}` is not the number of a rank"))),
+        Err(_) => match names.get(word) {
+            Some(&rank) => Ok(RankId::new(rank)),
+            None => Err((
+                word,
+                format!("`{word}` is neither the number of a rank nor the name of a host with one"),
+            )),
+        },
     }
 }
 
@@ -148,7 +170,7 @@ fn time(word: &str) -> Result<Ps, String> {
 }
 
 /// A row of a table, or its header.
-fn cells<'a>(line: &'a str, ranks: u32, header: &mut Header) -> Result<Option<Row>, Wrong<'a>> {
+fn cells<'a>(line: &'a str, ranks: Ranks<'_>, header: &mut Header) -> Result<Option<Row>, Wrong<'a>> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let Some(columns) = header.columns else {
         let mut columns = [None; 5];
@@ -181,13 +203,13 @@ fn cells<'a>(line: &'a str, ranks: u32, header: &mut Header) -> Result<Option<Ro
 }
 
 /// A line of a connection matrix. Times are picoseconds, and sizes bytes.
-fn connection<'a>(line: &'a str, ranks: u32, header: &mut Header) -> Result<Option<Row>, Wrong<'a>> {
+fn connection<'a>(line: &'a str, ranks: Ranks<'_>, header: &mut Header) -> Result<Option<Row>, Wrong<'a>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |word: &'a str| word.parse::<u64>().map_err(|_| (word, format!("`{word}` is not a number")));
     let Some((source, destination)) = words[0].split_once("->") else {
         match words[..] {
-            ["Nodes", n] if number(n)? > u64::from(ranks) => {
-                return Err((n, format!("the file has {n} nodes, the job {ranks} ranks")));
+            ["Nodes", n] if number(n)? > u64::from(ranks.count) => {
+                return Err((n, format!("the file has {n} nodes, the job {} ranks", ranks.count)));
             }
             ["Nodes", _] => {}
             ["Connections", n] => header.connections = Some(number(n)?),
@@ -232,9 +254,27 @@ mod tests {
     fn rows(text: &str, format: Format) -> Result<Vec<Read>, Vec<(u64, String)>> {
         let place =
             |p: Problem| p.input.map(|e| (e.line, e.text[e.start..e.end].to_owned())).unwrap_or_default();
-        let rows =
-            read(text, format, 4, "p").map_err(|all| all.into_iter().map(place).collect::<Vec<_>>())?;
+        let rows = read(text, format, Ranks { count: 4, names: &hosts() }, "p")
+            .map_err(|all| all.into_iter().map(place).collect::<Vec<_>>())?;
         Ok(rows.iter().map(|r| (r.time, r.source.number(), r.destination.number(), r.bytes)).collect())
+    }
+
+    /// Rank 0 is on node-b.
+    fn hosts() -> BTreeMap<String, u32> {
+        [("node-b", 0), ("node-a", 3)].map(|(name, rank)| (name.to_owned(), rank)).into()
+    }
+
+    #[test]
+    fn hosts_have_names() {
+        assert_eq!(
+            rows("0s node-a node-b 8\n0s 1 node-a 9\n", Format::Lines),
+            Ok(vec![(0, 3, 0, 8), (0, 1, 3, 9)])
+        );
+        assert_eq!(rows("source,destination,bytes\nnode-b,2,8\n", Format::Csv), Ok(vec![(0, 0, 2, 8)]));
+        assert_eq!(rows("0s node-c 0 8\n", Format::Lines).unwrap_err(), [(1, "node-c".to_owned())]);
+        let none = Ranks { count: 4, names: &BTreeMap::new() };
+        let refused = read("0s node-a 0 8\n", Format::Lines, none, "p").unwrap_err();
+        assert!(refused[0].message.contains("is not the number of a rank"), "{refused:?}");
     }
 
     #[test]

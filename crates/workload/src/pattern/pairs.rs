@@ -2,7 +2,7 @@
 
 use super::{
     endless_if_zero,
-    pair_files::{self, Format, Row},
+    pair_files::{self, Format, Ranks, Row},
 };
 use crate::{
     arrival::Arrival,
@@ -21,7 +21,7 @@ pub(crate) const ABOUT: About = About {
     name: "pairs",
     summary: "messages from a file: when, from whom, to whom, how many bytes",
     doc: "A line of the file is `start source destination bytes`, separated by blanks: the time with its unit (`0 s`, written without blank: `0s`, `12.5us`; a plain number is in seconds), two \
-          ranks, and bytes (`1000`, `64KiB`). A fifth word is the most that the message may flow at (`1e9` in bytes/s, or `1GB/s`); only model `flow` \
+          ranks (by number or, on platforms and imported clusters, by the name of their host), and bytes (`1000`, `64KiB`). A fifth word is the most that the message may flow at (`1e9` in bytes/s, or `1GB/s`); only model `flow` \
           heeds it. What follows a # is a comment. Lines may stand in any order; a rank sends messages of the same time in the order of lines. \
           `format = \"csv\"` reads a table whose first line names the columns source, destination, bytes and, if they are there, start and rate. \
           `format = \"htsim\"` reads a connection matrix (`0->4 id 1 start 0 size 2000000`, times in ps); its triggers are refused. \
@@ -153,7 +153,8 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
     let bytes = base::input::read(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
     let format = Format::named(&values.text("format"));
-    let pairs = sorted(pair_files::read(&text, format, context.ranks, &path)?, context.ranks);
+    let ranks = Ranks { count: context.ranks, names: &context.names };
+    let pairs = sorted(pair_files::read(&text, format, ranks, &path)?, context.ranks);
     let repeat = values.int("repeat");
     if context.arrival.is_some() {
         return Ok(Work::Traffic(Arc::new(repeated(context, pairs, repeat, &path)?)));
@@ -213,8 +214,12 @@ mod tests {
     use super::*;
     use crate::testing::context;
 
+    fn numbered(count: u32, names: &BTreeMap<String, u32>) -> Ranks<'_> {
+        Ranks { count, names }
+    }
+
     fn of(text: &str, ranks: u32) -> Pairs {
-        sorted(pair_files::read(text, Format::Lines, ranks, "p").unwrap(), ranks)
+        sorted(pair_files::read(text, Format::Lines, numbered(ranks, &BTreeMap::new()), "p").unwrap(), ranks)
     }
 
     #[test]
@@ -242,7 +247,8 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
-        let problems = pair_files::read(text, Format::Lines, 3, "p").err().unwrap();
+        let problems =
+            pair_files::read(text, Format::Lines, numbered(3, &BTreeMap::new()), "p").err().unwrap();
         let reported: Vec<(u64, &str)> = problems
             .iter()
             .map(|p| p.input.as_ref().unwrap())

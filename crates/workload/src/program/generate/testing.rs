@@ -25,6 +25,7 @@ pub(crate) fn asking(ranks: u32) -> JobContext {
         arrival: None,
         shape: Default::default(),
         lowering: Options::default(),
+        names: Arc::default(),
     }
 }
 
