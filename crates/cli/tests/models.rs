@@ -279,7 +279,8 @@ fn noise_lengthens_what_is_computed() {
     for model in ["packet", "delay", "flow"] {
         let us = 1_000_000;
         assert_eq!(makespan(model, &[]), 100 * us, "{model}");
-        let file = "job.0.noise_file=noise.csv";
+        // Paths of overrides are seen from the working directory.
+        let file = &format!("job.0.noise_file={}", place.path("noise.csv"));
         assert_eq!(makespan(model, &[file]), 110 * us, "{model}");
         // The job's own factor comes first: four interruptions fall into 40 us.
         assert_eq!(makespan(model, &[file, "job.0.compute=0.4"]), 44 * us, "{model}");

@@ -47,7 +47,7 @@ pub fn write(registry: &Registry, book: &Path) -> Result<Vec<PathBuf>, Error> {
 /// The reference as one text; with a book's folder its pages are written there, and the text says how many files that were.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn printed(registry: &Registry, book: Option<&Path>) -> Result<String, Error> {
     let Some(book) = book else { return Ok(reference(registry)) };
     Ok(format!("{} files in {}\n", write(registry, book)?.len(), book.display()))

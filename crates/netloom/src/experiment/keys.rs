@@ -48,8 +48,7 @@ pub const MAX_PARTITIONS: u32 = 65_536;
 pub const EXPERIMENT: About = About {
     name: "experiment",
     summary: "name, seed and length of the run",
-    doc: "Either `duration` or `until` ends the run. What happens before `warmup` is simulated but not counted: a \
-          packet counts if it was created at or after it.",
+    doc: "Either `duration` or `until` ends the run. What happens before `warmup` is simulated but not counted: a packet counts if it was created at or after it.",
     source: "",
     params: &[
         Param { name: "name", kind: Kind::Text, default: Some("experiment"), doc: "Name shown in results." },

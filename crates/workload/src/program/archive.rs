@@ -138,14 +138,12 @@ impl Trace {
 
     /// Size of a communicator, and the caller's rank in it.
     fn size(&self, comm: u32, rank: RankId) -> (u64, CommRank) {
-        match self.groups.get(&comm) {
-            Some(Group::Some(_, members)) => {
-                let place = members.iter().position(|m| m.of_world() == rank).unwrap_or(0);
-                (members.len() as u64, CommRank::from_index(place))
-            }
-            Some(Group::Alone) => (1, CommRank::new(0)),
-            _ => (self.ranks.len() as u64, CommRank::in_world(rank)),
-        }
+        let some = self.groups.get(&comm).and_then(|group| group.size(rank));
+        some.unwrap_or((self.ranks.len() as u64, CommRank::in_world(rank)))
+    }
+
+    fn describe(&self, rank: RankId, position: u32) -> String {
+        format!("location {}, event {position}", self.ranks[rank])
     }
 
     fn uneven(&self) -> Result<&Uneven, Damage> {
@@ -553,12 +551,6 @@ impl Reader {
             }
             _ => (0..size).map(|r| of(r).1).collect(),
         })
-    }
-}
-
-impl Trace {
-    fn describe(&self, rank: RankId, position: u32) -> String {
-        format!("location {}, event {position}", self.ranks[rank])
     }
 }
 

@@ -18,6 +18,20 @@ pub(super) enum Group {
     Some(Comm, Arc<[CommRank]>),
 }
 
+impl Group {
+    /// Size of a communicator of some ranks, and a rank's number in it.
+    pub(super) fn size(&self, rank: RankId) -> Option<(u64, CommRank)> {
+        match self {
+            Self::World => None,
+            Self::Alone => Some((1, CommRank::new(0))),
+            Self::Some(_, members) => {
+                let place = members.iter().position(|m| m.of_world() == rank).unwrap_or(0);
+                Some((members.len() as u64, CommRank::from_index(place)))
+            }
+        }
+    }
+}
+
 /// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
 pub(super) fn functions(archive: &Archive) -> BTreeSet<u32> {
     let d = &archive.definitions;
