@@ -27,7 +27,7 @@ pub struct Page {
     pub entry: Option<(String, usize)>,
 }
 
-const HEAD: &str = "# Every name and key
+pub(super) const HEAD: &str = "# Every name and key
 
 Written by `netloom reference --out docs`, from the declarations that the reader of experiments itself uses. An example of `netloom run` was run when its page was made; a test runs the others.
 `netloom explain NAME` shows one entry, `netloom schema` the JSON schema for editors.

@@ -1,6 +1,6 @@
 //! The pages into the book's folder, and its table of contents brought up to date.
 
-use super::pages::{Page, pages};
+use super::pages::{HEAD, Page, pages};
 use crate::{
     error::{Error, ErrorKind},
     reference::reference,
@@ -15,18 +15,28 @@ use std::{
 const CONTENTS: &str = "SUMMARY.md";
 /// The folder of the pages within the book's.
 const FOLDER: &str = "reference";
+/// The page that leads to the others. With our title it makes the folder beside it ours.
+const FIRST: &str = "reference.md";
+/// Entries of the table of contents that stand together, before an empty line.
+const TOGETHER: usize = 10;
 
 /// Writes all pages and figures into the book's folder `book`. What its `reference` held before is removed, and a `SUMMARY.md` gets
 /// the pages below its line that leads to `reference.md`. Gives the files that were written.
 ///
 /// # Errors
-/// If an example cannot be run or a file cannot be written; then the book is as it was, or lacks files.
+/// If an example cannot be run or a file cannot be written; then the book is as it was, or lacks files. If the folder of the pages is there and no earlier reference
+/// stands beside it: its files are somebody's.
 pub fn write(registry: &Registry, book: &Path) -> Result<Vec<PathBuf>, Error> {
+    let folder = book.join(FOLDER);
+    if folder.exists() && !is_first(&book.join(FIRST)) {
+        let message = format!("`{}` is no earlier reference, so its files are left alone", folder.display());
+        return Err(Error::new(ErrorKind::Output, message).with_help("name another directory"));
+    }
     let pages = pages(registry)?;
     let failed = |path: &Path, e: io::Error| {
         Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
     };
-    clear(&book.join(FOLDER)).map_err(|e| failed(&book.join(FOLDER), e))?;
+    clear(&folder).map_err(|e| failed(&folder, e))?;
     let mut written = Vec::new();
     for page in &pages {
         let path = book.join(&page.name);
@@ -53,6 +63,11 @@ pub fn printed(registry: &Registry, book: Option<&Path>) -> Result<String, Error
     Ok(format!("{} files in {}\n", write(registry, book)?.len(), book.display()))
 }
 
+/// True if a page has the title of ours.
+fn is_first(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.lines().next() == HEAD.lines().next())
+}
+
 /// Removes pages and figures of an earlier reference, and nothing else.
 fn clear(folder: &Path) -> io::Result<()> {
     if !folder.is_dir() {
@@ -69,15 +84,27 @@ fn clear(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The table of contents with the pages of the reference below its line that leads to them; without such a line as it was.
+/// The table of contents with the pages of the reference below its line that leads to them; without such a line as it was. Empty lines part lists and
+/// long runs of entries, for those who read it as text.
 fn listed(old: &str, pages: &[Page]) -> String {
-    let mut text = String::new();
-    for line in old.lines().filter(|line| !line.contains(&format!("]({FOLDER}/"))) {
-        text += &format!("{line}\n");
-        if line.contains("](reference.md)") {
+    let (mut text, mut ours) = (String::new(), false);
+    for line in old.lines() {
+        let leads = line.contains(&format!("]({})", FIRST));
+        let made = line.contains(&format!("]({FOLDER}/")) || (ours && line.is_empty());
+        ours = made || leads;
+        if !made {
+            text += &format!("{line}\n");
+        }
+        if leads {
+            let mut entries = 0;
             for (page, (title, depth)) in pages.iter().filter_map(|page| Some((page, page.entry.as_ref()?))) {
+                entries = if *depth > 1 { entries + 1 } else { 0 };
+                if entries % TOGETHER == 0 {
+                    text.push('\n');
+                }
                 text += &format!("{}- [{title}]({})\n", "  ".repeat(*depth), page.name);
             }
+            text.push('\n');
         }
     }
     text
@@ -100,8 +127,24 @@ mod tests {
         let new = listed(old, &pages);
         assert_eq!(
             new,
-            "# Summary\n\n- [Names](reference.md)\n  - [A](reference/a.md)\n    - [b](reference/a/b.md)\n- [Other](other.md)\n"
+            "# Summary\n\n- [Names](reference.md)\n\n  - [A](reference/a.md)\n    - [b](reference/a/b.md)\n\n- [Other](other.md)\n"
         );
         assert_eq!(listed(&new, &pages), new);
+        let many: Vec<Page> = (0..25).map(|n| page(&format!("{n}.md"), Some(("x", 2)))).collect();
+        let new = listed(old, &many);
+        assert!(new.split("\n\n").all(|part| part.lines().count() <= TOGETHER), "{new}");
+        assert_eq!(listed(&new, &many), new);
+    }
+
+    #[test]
+    fn files_of_others_are_left_alone() {
+        let folder = std::env::temp_dir().join(format!("netloom-shelve-{}", std::process::id()));
+        let page = folder.join(FOLDER).join("own.md");
+        fs::create_dir_all(folder.join(FOLDER)).unwrap();
+        fs::write(&page, "mine").unwrap();
+        let refused = write(&Registry::standard(), &folder).unwrap_err();
+        assert!(refused.to_string().contains("is no earlier reference"), "{refused}");
+        assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
