@@ -12,6 +12,7 @@ pub mod placement;
 pub mod program;
 pub mod registry;
 pub mod size;
+mod text;
 pub mod traffic;
 pub mod work;
 

@@ -8,14 +8,15 @@ use base::{
 };
 use engine::executor::{Executor, Options};
 use fabric::{graph::Fabric, routing::Routing};
-use model::setup::{JobSetup, Measure, Until};
+use model::setup::{JobSetup, LinkParams, Measure, Until};
 use packet::samples;
 use ranks::{hosted::Hosted, programs::Programs};
 use std::sync::Arc;
+use workload::registry::Work;
 
 const TERMINALS: u32 = 8;
 
-type Run = Executor<Hosted<FlowDomain, Programs>, Observer>;
+pub(super) type Run = Executor<Hosted<FlowDomain, Programs>, Observer>;
 
 /// A switch on which everybody sends at random, most of the time to terminals that others send to as well.
 fn run() -> Run {
@@ -38,14 +39,28 @@ fn divided() -> Run {
 }
 
 fn on(fabric: Arc<Fabric>, routing: Arc<dyn Routing>) -> Run {
-    let link = samples::link(1_000_000_000, 1_000_000, 2, 1024);
-    let job = (fabric.terminals(), 20_000, link.bandwidth);
+    let job = (fabric.terminals(), 20_000, link().bandwidth);
     let work = samples::traffic("uniform", &[("count", samples::int(40))], ("poisson", 0.8), job, 3);
+    started((fabric, routing), work, FlowConfig::new(Rules::plain()), true)
+}
+
+/// A link of 1 GB/s and 1 us.
+pub(super) fn link() -> LinkParams {
+    samples::link(1_000_000_000, 1_000_000, 2, 1024)
+}
+
+/// A run of one job on all terminals, before its first event.
+pub(super) fn started(
+    (fabric, routing): (Arc<Fabric>, Arc<dyn Routing>),
+    work: Work,
+    config: FlowConfig,
+    check: bool,
+) -> Run {
     let setup = FlowSetup {
         fabric: Arc::clone(&fabric),
         routing: Some(routing),
         change: None,
-        links: vec![link; fabric.classes().len()],
+        links: vec![link(); fabric.classes().len()],
         jobs: vec![JobSetup {
             name: "job".to_owned(),
             work,
@@ -54,12 +69,12 @@ fn on(fabric: Arc<Fabric>, routing: Arc<dyn Routing>) -> Run {
             start: 0,
             compute_ppb: JobSetup::COMPUTE_AS_IS,
         }],
-        config: FlowConfig::new(Rules::plain()),
+        config,
         seed: 1,
         until: Until::WorkloadDone { limit: 1 << 58 },
         warmup: 0,
         measure: Measure::default(),
-        check: true,
+        check,
         energy: None,
         node: None,
     };

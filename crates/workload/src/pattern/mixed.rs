@@ -9,12 +9,13 @@ use crate::{
         self, SizeCurve,
         registry::{NAMES, SIZE_DISTRIBUTIONS},
     },
+    text,
     traffic::{Message, Traffic},
     work::{Built, JobContext},
 };
 use base::{
     index::RankId,
-    param::{Excerpt, Kind, Param, Problem, Value, Values},
+    param::{Kind, Param, Problem, Value, Values},
     registry::find,
     rng::{Purpose, Stream},
     time::Ps,
@@ -185,13 +186,7 @@ impl Sizes {
 
 /// The distribution that a file describes.
 fn read_curve(path: &str) -> Built<SizeCurve> {
-    let whole = |message: String| {
-        let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
-        vec![Problem::new(SIZE_FILE.name, message).at(excerpt)]
-    };
-    let bytes = base::input::read(path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
-    size::read(&text, path, SIZE_FILE.name)
+    size::read(&text::read(path, SIZE_FILE.name)?, path, SIZE_FILE.name)
 }
 
 impl Mix {

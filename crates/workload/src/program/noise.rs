@@ -14,9 +14,10 @@
 //! Cost: one draw, and a search in the list, for each computation.
 
 use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Sent};
+use crate::text;
 use base::{
     index::RankId,
-    param::{Built, Excerpt, Kind as ValueKind, Param, Problem, Value, Values},
+    param::{Built, Kind as ValueKind, Param, Value, Values},
     rng::{Purpose, Stream},
     time::Ps,
     units,
@@ -88,37 +89,23 @@ impl Interruptions {
     ///
     /// # Errors
     /// Everything that is wrong with it, by line and word.
-    pub fn read(text: &str, path: &str, key: &str) -> Built<Self> {
-        let at = |line: usize, full: &str, word: &str, message: String| {
-            let start = word.as_ptr().addr().saturating_sub(full.as_ptr().addr()).min(full.len());
-            let (file, end) = (path.to_owned(), (start + word.len()).min(full.len()));
-            Problem::new(key, message).at(Excerpt {
-                file,
-                line: line as u64 + 1,
-                text: full.to_owned(),
-                start,
-                end,
-            })
-        };
-        let whole = |message: &str| {
-            vec![Problem::new(key, message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })]
-        };
+    pub fn read(content: &str, path: &str, key: &str) -> Built<Self> {
         let (mut list, mut lines, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, full) in text.lines().enumerate() {
-            let content = full.split('#').next().unwrap_or("").trim();
-            if content.is_empty() {
+        for (number, full) in content.lines().enumerate() {
+            let stated = full.split('#').next().unwrap_or("").trim();
+            if stated.is_empty() {
                 continue;
             }
             if list.len() == MOST {
-                return Err(whole(&format!("there are more than {MOST} interruptions")));
+                return Err(text::whole(path, key, format!("there are more than {MOST} interruptions")));
             }
-            match interruption(content) {
+            match interruption(stated) {
                 Ok(pair) => {
                     list.push(pair);
-                    lines.push((number, full, content));
+                    lines.push((number, full, stated));
                 }
                 Err((word, message)) if problems.len() < MOST_ERRORS => {
-                    problems.push(at(number, full, word, message));
+                    problems.push(text::at(path, key, (number as u64 + 1, full), word, message));
                 }
                 Err(_) => {}
             }
@@ -128,11 +115,11 @@ impl Interruptions {
         }
         Self::new(&list).map_err(|wrong| match wrong {
             Some(n) => {
-                let (number, full, content) = lines[n];
+                let (number, full, stated) = lines[n];
                 let message = "an interruption begins before the one before it has ended, or ends too late";
-                vec![at(number, full, content, message.to_owned())]
+                vec![text::at(path, key, (number as u64 + 1, full), stated, message.to_owned())]
             }
-            None => whole("the list leaves no time for computing: a line is `begin length`"),
+            None => text::whole(path, key, "the list leaves no time for computing: a line is `begin length`"),
         })
     }
 }
@@ -179,7 +166,10 @@ impl Noise {
             _ => 0,
         };
         let interruptions = match values.0.get(NOISE_FILE.name) {
-            Some(Value::Text(path)) => Some(Arc::new(read_file(path)?)),
+            Some(Value::Text(path)) => {
+                let content = text::read(path, NOISE_FILE.name)?;
+                Some(Arc::new(Interruptions::read(&content, path, NOISE_FILE.name)?))
+            }
             _ => None,
         };
         let some = jitter > 0 || interruptions.is_some();
@@ -210,16 +200,6 @@ impl Noise {
         *clock += u128::from(own);
         u64::try_from(interruptions.until(*clock) - before + u128::from(own)).unwrap_or(u64::MAX)
     }
-}
-
-fn read_file(path: &str) -> Built<Interruptions> {
-    let whole = |message: String| {
-        let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
-        vec![Problem::new(NOISE_FILE.name, message).at(excerpt)]
-    };
-    let bytes = base::input::read(path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
-    Interruptions::read(&text, path, NOISE_FILE.name)
 }
 
 /// A program with noise.

@@ -1,10 +1,8 @@
 //! Distributions of sizes in files: a line for each point.
 
 use super::{SizeCurve, WHOLE};
-use base::{
-    param::{Excerpt, Problem},
-    units,
-};
+use crate::text;
+use base::{param::Problem, units};
 
 /// Most points that are read.
 const MAX_POINTS: usize = 1 << 20;
@@ -24,28 +22,22 @@ struct Point<'a> {
 ///
 /// # Errors
 /// Mistakes of the file, each with its line and word.
-pub fn read(text: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Problem>> {
+pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Problem>> {
     let mut problems = Vec::new();
-    let at = |(line, text): (u64, &str), word: &str, message: String| {
-        let start = word.as_ptr().addr() - text.as_ptr().addr();
-        let (file, end) = (path.to_owned(), start + word.len());
-        Problem::new(key, message).at(Excerpt { file, line, text: text.to_owned(), start, end })
-    };
-    let whole = |message: &str| {
-        vec![Problem::new(key, message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })]
-    };
     let mut points: Vec<Point<'_>> = Vec::new();
-    for (number, full) in text.lines().enumerate() {
-        let (line, content) = ((number as u64 + 1, full), full.split('#').next().unwrap_or(""));
-        if content.trim().is_empty() {
+    for (number, full) in content.lines().enumerate() {
+        let (line, stated) = ((number as u64 + 1, full), full.split('#').next().unwrap_or(""));
+        if stated.trim().is_empty() {
             continue;
         }
-        match point(content, points.last()) {
+        match point(stated, points.last()) {
             _ if points.len() == MAX_POINTS => {
-                return Err(whole(&format!("there are more than {MAX_POINTS} points")));
+                return Err(text::whole(path, key, format!("there are more than {MAX_POINTS} points")));
             }
             Ok((bytes, share, word)) => points.push(Point { bytes, share, line, word }),
-            Err((word, message)) if problems.len() < MAX_MISTAKES => problems.push(at(line, word, message)),
+            Err((word, message)) if problems.len() < MAX_MISTAKES => {
+                problems.push(text::at(path, key, line, word, message))
+            }
             Err(_) => {}
         }
     }
@@ -53,19 +45,25 @@ pub fn read(text: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Problem>
         return Err(problems);
     }
     let Some(last) = points.last() else {
-        return Err(whole("there is no point: a line is `bytes share`"));
+        return Err(text::whole(path, key, "there is no point: a line is `bytes share`"));
     };
     let unit = match last.share {
         share if (share - 100.0).abs() < 1e-9 => 100.0,
         share if (share - 1.0).abs() < 1e-9 => 1.0,
         _ => {
             let message = "the last share must be all messages: 100 in percent, or 1".to_owned();
-            return Err(vec![at(last.line, last.word, message)]);
+            return Err(vec![text::at(path, key, last.line, last.word, message)]);
         }
     };
     let share = |p: &Point<'_>| ((p.share / unit * WHOLE as f64).round() as u64).min(WHOLE);
     if last.bytes == 0 {
-        return Err(vec![at(last.line, last.word, "empty messages alone cannot fill a load".to_owned())]);
+        return Err(vec![text::at(
+            path,
+            key,
+            last.line,
+            last.word,
+            "empty messages alone cannot fill a load".to_owned(),
+        )]);
     }
     Ok(SizeCurve::new(points.iter().map(|p| (p.bytes, share(p))).collect()))
 }
