@@ -214,7 +214,7 @@ fn sampled(
     watcher: &dyn Watcher,
 ) -> Result<EstimatedError, Error> {
     if !of.1.experiment["faults"]["at"].is_null() {
-        let why = "links fail during the run, which a part of it does not tell: give a share of 100 %";
+        let why = "links fail during the run, which a part of it cannot show: give a share of 100 %";
         return Err(cannot(why));
     }
     let seed = of.1.experiment["experiment"]["seed"].as_u64().unwrap_or(0);
