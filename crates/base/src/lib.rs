@@ -13,6 +13,7 @@ pub mod prefetch;
 pub mod rate;
 pub mod registry;
 pub mod rng;
+pub mod sorted;
 pub mod threads;
 pub mod time;
 pub mod units;

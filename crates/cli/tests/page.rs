@@ -1,10 +1,10 @@
 //! The page of runs: what is on it, that it is the same each time, and what a browser makes of it.
 
 use crate::common::netloom;
+use base::sorted::SortedMap;
 use results::table::{Column, Table};
 use serde_json::Value as Json;
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -161,12 +161,12 @@ fn intervals_sum_up_to_the_run() {
         Some(Column::U64(values)) => values.clone(),
         _ => panic!("{name}"),
     };
-    let mut sums = BTreeMap::<u64, u64>::new();
+    let mut sums = SortedMap::<u64, u64>::new();
     for (link, bytes) in number(&loads, "link").into_iter().zip(number(&loads, "bytes")) {
         *sums.entry(link).or_default() += bytes;
     }
     let chunks = number(&links, "link").into_iter().zip(number(&links, "chunks")).filter(|c| c.1 > 0);
-    let whole: BTreeMap<u64, u64> = chunks.map(|(link, chunks)| (link, chunks * 128)).collect();
+    let whole: SortedMap<u64, u64> = chunks.map(|(link, chunks)| (link, chunks * 128)).collect();
     assert!(whole.len() > 40, "{} links", whole.len());
     assert_eq!(sums, whole);
 }

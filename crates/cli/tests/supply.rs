@@ -3,18 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base::sorted::{SortedMap, SortedSet};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::Command,
 };
 
 /// What `deny.toml` allows.
 struct Allowed {
-    licences: BTreeSet<String>,
-    registries: BTreeSet<String>,
-    duplicates: BTreeSet<String>,
+    licences: SortedSet<String>,
+    registries: SortedSet<String>,
+    duplicates: SortedSet<String>,
 }
 
 fn allowed(text: &str) -> Allowed {
@@ -45,7 +45,7 @@ fn unlicensed(packages: &[Value], allowed: &Allowed) -> Vec<String> {
 /// Packages of a lock file from elsewhere, and names with several versions that `deny.toml` does not skip, or with one that it does.
 fn misplaced(lock: &str, allowed: &Allowed) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut versions: SortedMap<&str, SortedSet<&str>> = SortedMap::new();
     for package in lock.split("[[package]]").skip(1) {
         let value = |key: &str| {
             package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'))

@@ -1,8 +1,8 @@
 //! The house rules that no compiler checks, read from the sources. ARCHITECTURE.md names each invariant's guard; that the
 //! guards exist is checked here too.
 
+use base::sorted::{SortedMap, SortedSet};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -353,12 +353,12 @@ fn documentation_says_more_than_the_name() {
 fn unsafe_code_is_where_the_architecture_says() {
     let word = [concat!("uns", "afe {"), concat!("uns", "afe fn"), concat!("uns", "afe impl")];
     let hits = places(&["crates", "fuzz/fuzz_targets"], &word, read);
-    let found: BTreeSet<&str> =
+    let found: SortedSet<&str> =
         hits.iter().map(|h| h.split(':').next().unwrap_or("").trim_start_matches("../../")).collect();
     let text = architecture();
     let section =
         text.split("\n## ").find(|s| s.starts_with("Unsafe code")).expect("a section on unsafe code");
-    let listed: BTreeSet<&str> =
+    let listed: SortedSet<&str> =
         section.lines().filter_map(|l| l.strip_prefix("- `")?.split('`').next()).collect();
     assert_eq!(found, listed);
 }
@@ -367,7 +367,7 @@ fn unsafe_code_is_where_the_architecture_says() {
 #[test]
 fn the_guards_that_the_architecture_names_exist() {
     let text = architecture();
-    let mut cited = BTreeMap::<&str, Vec<&str>>::new();
+    let mut cited = SortedMap::<&str, Vec<&str>>::new();
     for word in text.split('`') {
         if let Some((file, test)) = word.split_once(".rs::") {
             cited.entry(file).or_default().push(test);

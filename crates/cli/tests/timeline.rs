@@ -1,12 +1,9 @@
 //! Time lines of rank programs as browsers show them, beside the tables they are made of: programs of every kind on every model that has time.
 
 use crate::common::netloom;
+use base::sorted::{SortedMap, SortedSet};
 use serde_json::Value as Json;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::{fs, path::Path};
 
 const FILE: &str = r#"
 [experiment]
@@ -125,14 +122,14 @@ const GRAPH: &str = "num_ranks 2\nrank 0 {\na: calc 4000 cpu 0\nb: calc 3000 cpu
     rank 1 {\na: recv 100b from 0 tag 3\nb: calc 10\nb irequires a\n}\n";
 
 /// A table by columns.
-struct Table(BTreeMap<String, Vec<String>>);
+struct Table(SortedMap<String, Vec<String>>);
 
 impl Table {
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).expect("a table");
         let mut lines = text.lines().map(fields);
         let names = lines.next().expect("a head");
-        let mut columns: BTreeMap<String, Vec<String>> =
+        let mut columns: SortedMap<String, Vec<String>> =
             names.iter().map(|n| (n.clone(), Vec::new())).collect();
         for line in lines {
             for (name, value) in names.iter().zip(line) {
@@ -192,14 +189,14 @@ struct Bar {
 
 /// Reads a time line as Perfetto does: events by instants cut to nanoseconds, those of an instant in the order of the file; arrows bind to the bar that is open.
 struct Reader {
-    names: BTreeMap<(u64, u64), String>,
-    processes: BTreeMap<u64, String>,
-    open: BTreeMap<(u64, u64), Vec<Bar>>,
+    names: SortedMap<(u64, u64), String>,
+    processes: SortedMap<u64, String>,
+    open: SortedMap<(u64, u64), Vec<Bar>>,
     bars: Vec<(u64, Bar)>,
     /// Instants: thread and name.
     marks: Vec<(String, String, u64)>,
-    begun: BTreeSet<u64>,
-    ended: BTreeSet<u64>,
+    begun: SortedSet<u64>,
+    ended: SortedSet<u64>,
 }
 
 impl Reader {
@@ -218,7 +215,7 @@ impl Reader {
         timed.sort_by_key(|t| t.0 / 1000);
         let (names, processes, open, bars, marks) = Default::default();
         let mut reader =
-            Self { names, processes, open, bars, marks, begun: BTreeSet::new(), ended: BTreeSet::new() };
+            Self { names, processes, open, bars, marks, begun: SortedSet::new(), ended: SortedSet::new() };
         timed.iter().for_each(|&(at, event)| reader.event(at, event));
         assert!(reader.open.values().all(Vec::is_empty), "bars without an end: {:?}", reader.open);
         assert_eq!(reader.begun, reader.ended, "each arrow has two ends");
@@ -302,8 +299,8 @@ fn compare(directory: &Path, jobs: &str, sets: &[&str]) -> (usize, Json) {
     let operations = Table::read(&out.join("operations.csv"));
     let transfers = Table::read(&out.join("transfers.csv"));
     let line = Reader::read(&fs::read_to_string(out.join("timeline.json")).expect("a time line"));
-    let mut bars: BTreeMap<(String, u64, u64), &Bar> = BTreeMap::new();
-    let mut mains = BTreeSet::new();
+    let mut bars: SortedMap<(String, u64, u64), &Bar> = SortedMap::new();
+    let mut mains = SortedSet::new();
     for (pid, bar) in &line.bars {
         if bar.thread == "critical path" || bar.thread.ends_with(", regions") {
             continue;
@@ -343,7 +340,7 @@ fn compare(directory: &Path, jobs: &str, sets: &[&str]) -> (usize, Json) {
 }
 
 /// Each message whose send and receive are over has an arrow between their bars.
-fn check_arrows(line: &Reader, transfers: &Table, bars: &BTreeMap<(String, u64, u64), &Bar>) -> usize {
+fn check_arrows(line: &Reader, transfers: &Table, bars: &SortedMap<(String, u64, u64), &Bar>) -> usize {
     let mut arrows = 0;
     for row in 0..transfers.rows() {
         let bar = |rank: &str, number: &str| {
@@ -565,7 +562,7 @@ fn operations_say_which_call_they_belong_to() {
         ("MPI_Recv", "recv", Some(2), Some(9)),
     ];
     assert_eq!(calls, [step(0), step(1), step(2), last].concat());
-    let names: BTreeSet<&str> = (0..table.rows()).map(|row| table.text("call", row)).collect();
+    let names: SortedSet<&str> = (0..table.rows()).map(|row| table.text("call", row)).collect();
     let expected = [
         "",
         "MPI_Barrier",

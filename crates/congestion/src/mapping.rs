@@ -3,9 +3,12 @@
 //! First a subset of hosts is chosen, in some order; then each mapping deals ranks to it: as it stands, or shuffled anew. The first
 //! ranks may have a subset of their own ([`part_first`]), which is shuffled by itself.
 
-use base::rng::{Purpose, Stream};
+use base::{
+    rng::{Purpose, Stream},
+    sorted::SortedMap,
+};
 use fabric::subnet::{NONE, Subnet};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Which hosts take part if there are more than ranks (ORCS: `--subset`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +168,7 @@ pub(crate) struct Finder<'a> {
     /// Sorted names and their hosts.
     names: Vec<(&'a str, u32)>,
     /// GUIDs of ports and adapters, and their first hosts.
-    guids: BTreeMap<u64, u32>,
+    guids: SortedMap<u64, u32>,
 }
 
 impl<'a> Finder<'a> {
@@ -174,7 +177,7 @@ impl<'a> Finder<'a> {
         let hosts = || (0u32..).zip(&subnet.hosts);
         let mut names: Vec<(&str, u32)> = hosts().map(|(i, n)| (node(n).name.as_str(), i)).collect();
         names.sort_unstable();
-        let mut guids = BTreeMap::new();
+        let mut guids = SortedMap::new();
         for (host, n) in hosts() {
             for guid in [node(n).port_guid, node(n).guid] {
                 guids.entry(guid).or_insert(host);

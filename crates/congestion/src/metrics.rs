@@ -240,7 +240,7 @@ impl Totals {
 /// Counts of equal values, ascending.
 #[must_use]
 pub fn histogram(values: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
-    let mut counts = std::collections::BTreeMap::new();
+    let mut counts = base::sorted::SortedMap::new();
     values.into_iter().for_each(|v| *counts.entry(v).or_insert(0) += 1);
     counts.into_iter().collect()
 }

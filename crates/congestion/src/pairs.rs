@@ -9,9 +9,8 @@
 //! ```
 
 use super::mapping::Finder;
-use base::index::RankId;
+use base::{index::RankId, sorted::SortedMap};
 use fabric::subnet::Subnet;
-use std::collections::BTreeMap;
 use workload::levels::Pair;
 
 /// A pattern from a list.
@@ -56,7 +55,7 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<PairList, (u64, String)>
     let words = lines.iter().filter_map(|(_, pair)| *pair).flat_map(|(a, b)| [a, b]);
     let of_ranks = words.clone().all(|word| word.parse::<u32>().is_ok());
     let finder = Finder::new(subnet);
-    let (mut ranks, mut rank_of, mut hosts) = (0u32, BTreeMap::new(), Vec::new());
+    let (mut ranks, mut rank_of, mut hosts) = (0u32, SortedMap::new(), Vec::new());
     let mut rank = |line: u64, word: &str| -> Result<RankId, (u64, String)> {
         if of_ranks {
             let most = subnet.hosts.len();

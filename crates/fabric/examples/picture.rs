@@ -1,13 +1,16 @@
 //! Draws the 72-node dragonfly of the tutorial: `cargo run -p netloom-fabric --example picture > docs/dragonfly-72.svg`.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use base::index::{RouterId, TerminalId};
+use base::{
+    index::{RouterId, TerminalId},
+    sorted::SortedSet,
+};
 use fabric::{
     graph::{Fabric, Peer},
     registry::{Constant, values},
     topology::dragonfly::TOPOLOGY,
 };
-use std::{collections::BTreeSet, f64::consts::TAU};
+use std::f64::consts::TAU;
 
 const ROUTERS_PER_GROUP: u32 = 4;
 const GROUPS: u32 = 9;
@@ -91,7 +94,7 @@ fn main() {
     for class in ["global", "local"] {
         for r in 0..fabric.routers() {
             let same = |p: &u32| (p / ROUTERS_PER_GROUP == r / ROUTERS_PER_GROUP) == (class == "local");
-            let far: BTreeSet<u32> = peers(&fabric, r).into_iter().filter(|p| *p > r).filter(same).collect();
+            let far: SortedSet<u32> = peers(&fabric, r).into_iter().filter(|p| *p > r).filter(same).collect();
             svg += &far.into_iter().map(|p| cable(r, p, class)).collect::<String>();
         }
     }

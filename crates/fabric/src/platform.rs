@@ -6,9 +6,8 @@
 mod passage;
 pub mod zone;
 
-use base::index::TerminalId;
+use base::{index::TerminalId, sorted::SortedMap};
 pub use passage::Passage;
-use std::collections::BTreeMap;
 use zone::Zones;
 
 /// How a link's bandwidth is shared.
@@ -75,7 +74,7 @@ pub struct Platform {
     /// The links, by their number.
     pub links: Vec<Link>,
     /// Routes given one by one, by source and destination.
-    pub routes: BTreeMap<(u32, u32), Vec<u32>>,
+    pub routes: SortedMap<(u32, u32), Vec<u32>>,
     /// Zones that make routes by rule.
     pub zones: Option<Zones>,
     /// Changes of bandwidth, in the order of the file.

@@ -7,6 +7,7 @@ use base::{
     param::{Kind, Value, Values},
     registry::{About, Registered, find},
     rng::{Purpose, Stream},
+    sorted::SortedMap,
 };
 use fabric::{
     deadlock::{self, Report},
@@ -16,12 +17,9 @@ use fabric::{
     registry::{Constant, ROUTINGS, TOPOLOGIES, values},
     routing::{Choice, Congestion, Hop, Routing},
 };
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
 };
 
 /// Backlogs at random, with many ties; none for a routing that must not ask.
@@ -271,7 +269,7 @@ fn walk(
     source: TerminalId,
     destination: TerminalId,
     seed: u64,
-    options: &mut BTreeMap<[u64; 6], Vec<Choice>>,
+    options: &mut SortedMap<[u64; 6], Vec<Choice>>,
 ) -> u32 {
     let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, u64::from(source) << 32 | u64::from(destination));
@@ -342,7 +340,7 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
 fn all_pairs_are_delivered_along_the_options() {
     for (name, fabric, routing, _) in pairs() {
         let rule = length(name.split(' ').next().unwrap_or(""), &fabric);
-        let mut options = BTreeMap::new();
+        let mut options = SortedMap::new();
         for source in TerminalId::first(fabric.terminals()) {
             let distance = distances(&fabric, fabric.router_at(source));
             for destination in TerminalId::first(fabric.terminals()) {

@@ -7,8 +7,9 @@ use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Param, Problem, Value, Values},
     registry::{About, Registered},
+    sorted::SortedMap,
 };
-use std::{any::Any, collections::BTreeMap};
+use std::any::Any;
 
 /// A section that was read.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct Section {
     /// Values by key, defaults included.
     pub values: Values,
     /// Where the given values stand.
-    pub places: BTreeMap<String, Place>,
+    pub places: SortedMap<String, Place>,
     /// Where the section itself stands.
     pub home: Place,
     /// False if a value is missing or was refused.

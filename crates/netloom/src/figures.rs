@@ -9,11 +9,13 @@ use crate::{
     },
     sweep::{outcome::Row, store::FAILED},
 };
-use base::registry::nearest;
+use base::{
+    registry::nearest,
+    sorted::{SortedMap, SortedSet},
+};
 use report::plot::{Axis, Facet, Mark, Plot, Series, Ticks};
 use results::{batch::student_t, numbers::numbers};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -66,7 +68,7 @@ pub fn figure(spec: &PlotSpec, axes: &[SweepAxis], rows: &[Row]) -> Result<Figur
     };
     let chosen: Vec<&Row> = rows.iter().filter(fits).collect();
     let names: Vec<Level> = x_axis.map_or_else(Vec::new, |axis| names_of(axis, &chosen));
-    let x = |row: &Row, all: &BTreeMap<String, f64>| match x_axis {
+    let x = |row: &Row, all: &SortedMap<String, f64>| match x_axis {
         None => all.get(&spec.x.of).copied(),
         Some(axis) => {
             let level = &row.point.levels[axis];
@@ -74,10 +76,10 @@ pub fn figure(spec: &PlotSpec, axes: &[SweepAxis], rows: &[Row]) -> Result<Figur
             if names.is_empty() { level.measure.number() } else { place() }
         }
     };
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     let mut samples = Vec::new();
     for &row in &chosen {
-        let all: BTreeMap<String, f64> =
+        let all: SortedMap<String, f64> =
             row.record.summary.as_ref().map_or_else(Vec::new, numbers).into_iter().collect();
         known.extend(all.keys().cloned());
         if let (Some(x), Some(&y)) = (x(row, &all), all.get(&spec.y.of)) {
@@ -119,7 +121,7 @@ fn distinct<'a>(levels: impl Iterator<Item = &'a Level>) -> Vec<Level> {
     all
 }
 
-fn nothing(spec: &PlotSpec, x_axis: Option<usize>, points: usize, known: &BTreeSet<String>) -> Error {
+fn nothing(spec: &PlotSpec, x_axis: Option<usize>, points: usize, known: &SortedSet<String>) -> Error {
     let missing = [&spec.y.of].into_iter().chain([&spec.x.of].into_iter().filter(|_| x_axis.is_none()));
     let message = match missing.into_iter().find(|name| !known.contains(*name)) {
         _ if points == 0 => format!("figure {}: no point fits its `only` and `states`", spec.name),
@@ -153,8 +155,8 @@ fn plot(
     let panel = |row: &Row| spec.panels.map(|axis| row.point.levels[axis].label.clone()).unwrap_or_default();
     let place = |row: &Row| row.point.levels[spec.along].label.clone();
     let (mut curves, mut panels, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    let mut groups: BTreeMap<(usize, usize, usize), Group> = BTreeMap::new();
-    let mut states = BTreeSet::new();
+    let mut groups: SortedMap<(usize, usize, usize), Group> = SortedMap::new();
+    let mut states = SortedSet::new();
     for sample in samples {
         let key = (
             number_of(&mut panels, panel(sample.row)),

@@ -1,12 +1,12 @@
 //! What a cluster's files hold, for people and programs.
 
+use base::sorted::SortedMap;
 use fabric::subnet::{Edge, Speed, Subnet};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
 
 /// Cables between switches and to hosts, by speed.
-fn speeds(subnet: &Subnet) -> BTreeMap<Speed, u64> {
-    let mut speeds = BTreeMap::new();
+fn speeds(subnet: &Subnet) -> SortedMap<Speed, u64> {
+    let mut speeds = SortedMap::new();
     for (e, edge) in (0u32..).zip(&subnet.edges) {
         if e < edge.reverse {
             *speeds.entry(edge.speed).or_insert(0) += 1;

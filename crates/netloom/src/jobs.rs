@@ -6,12 +6,13 @@ use base::{
     index::TerminalId,
     param::{Problem, Value},
     rate::Bandwidth,
+    sorted::SortedMap,
     time::Ps,
     units::print_time,
 };
 use fabric::graph::Fabric;
 use model::{names, section::Section, setup::JobSetup};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use workload::{
     placement::PlacementContext,
     program::{collective::Chooser, lower, noise::Noise},
@@ -179,8 +180,8 @@ fn noisy(
 }
 
 /// The names of the hosts on which the ranks are, with these; none where a network has no names, or a name is there twice.
-fn hosts(fabric: Option<&Fabric>, at: &[TerminalId]) -> BTreeMap<String, u32> {
-    let (mut names, mut twice) = (BTreeMap::new(), Vec::new());
+fn hosts(fabric: Option<&Fabric>, at: &[TerminalId]) -> SortedMap<String, u32> {
+    let (mut names, mut twice) = (SortedMap::new(), Vec::new());
     let named = |(rank, &terminal)| Some((names::of_terminal(fabric?, terminal)?, rank));
     for (name, rank) in (0u32..).zip(at).filter_map(named) {
         if names.insert(name.clone(), rank).is_some() {

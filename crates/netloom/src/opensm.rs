@@ -11,12 +11,12 @@ use crate::{
     error::{Error, ErrorKind},
     input::read_file,
 };
+use base::sorted::SortedMap;
 use fabric::{
     export, import,
     subnet::{Keep, Kind, NONE, Subnet, Tables},
 };
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
@@ -226,7 +226,7 @@ fn named(
     if let Some(path) = request.configuration {
         let text = read_file(path)?;
         let places = subnet.switches.iter().zip(&image.switches);
-        let guids: BTreeMap<u64, u64> =
+        let guids: SortedMap<u64, u64> =
             places.map(|(&a, &b)| (subnet.nodes[a as usize].guid, image.nodes[b as usize].guid)).collect();
         fs::write(scratch.join("configuration"), translated(&text, &guids)).map_err(failed)?;
         let option = if request.engine == "torus-2QoS" { "--torus_config" } else { "--config" };
@@ -236,7 +236,7 @@ fn named(
 }
 
 /// A text with other GUIDs (`0x..`) of switches; all else stays.
-fn translated(text: &str, guids: &BTreeMap<u64, u64>) -> String {
+fn translated(text: &str, guids: &SortedMap<u64, u64>) -> String {
     let word = |word: &str| {
         let guid =
             word.trim_end().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok())?;
@@ -253,7 +253,7 @@ pub fn onto(subnet: &Subnet, image: &Subnet) -> Result<Subnet, Error> {
     let other = || Error::new(ErrorKind::Internal, "OpenSM saw another network than it was given");
     let from = image.tables.as_ref().ok_or_else(other)?;
     // Both know an end port or switch by its name in the file between them, and the port.
-    let places = |of: &Subnet, names: &[String]| -> BTreeMap<(String, u32), u32> {
+    let places = |of: &Subnet, names: &[String]| -> SortedMap<(String, u32), u32> {
         let key = |n: u32| (names[n as usize].clone(), of.nodes[n as usize].port);
         (0..of.nodes.len() as u32).map(|n| (key(n), n)).collect()
     };
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn configurations_name_the_simulated_switches() {
-        let guids = BTreeMap::from([(0xb8599f0300, 0x20_0000), (0xb8599f0301, 0x20_0001)]);
+        let guids = SortedMap::from([(0xb8599f0300, 0x20_0000), (0xb8599f0301, 0x20_0001)]);
         let text = "torus 4 4 4\nxp_link 0xb8599f0300 0x000000b8599f0301\n# 0x12 stays\n";
         let expected = "torus 4 4 4\nxp_link 0x200000 0x200001\n# 0x12 stays\n";
         assert_eq!(translated(text, &guids), expected);

@@ -6,8 +6,8 @@ use crate::{
     error::{Error, ErrorKind},
     part_file::PartFile,
 };
+use base::sorted::SortedMap;
 use std::{
-    collections::BTreeMap,
     env,
     ffi::OsString,
     fs::{self, File},
@@ -54,7 +54,7 @@ pub struct Recorded {
     /// Lines of all ranks: calls, and computations between them.
     pub lines: u64,
     /// Calls that could not be written, by name, and how often.
-    pub missing: BTreeMap<String, u64>,
+    pub missing: SortedMap<String, u64>,
 }
 
 /// Builds the library in a directory, which is made if it is missing, with the compiler of MPI: the environment's MPICC, or mpicc.
@@ -142,7 +142,7 @@ fn run(command: &[String], library: &Path, folder: &Path) -> Result<(), Error> {
 /// Writes the ranks' files as one program.
 fn gather(folder: &Path, name: &Path, out: &mut dyn Write) -> Result<Recorded, Error> {
     let fails = |e| unwritable(name, &e);
-    let mut recorded = Recorded { ranks: 1, lines: 0, missing: BTreeMap::new() };
+    let mut recorded = Recorded { ranks: 1, lines: 0, missing: SortedMap::new() };
     let mut rank = 0;
     while rank < recorded.ranks {
         let path = folder.join(format!("{rank}.calls"));

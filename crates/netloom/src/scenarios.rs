@@ -12,6 +12,7 @@ use crate::{
     registry::Registry,
     watcher::Watcher,
 };
+use base::sorted::SortedMap;
 use fabric::platform::Event;
 use flow::{
     scenarios::{self, Scenario},
@@ -20,7 +21,6 @@ use flow::{
 use results::table::{Column, Table};
 use serde_json::{Value as Json, json};
 use std::{
-    collections::BTreeMap,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
@@ -105,8 +105,8 @@ fn save(path: &Path, text: &str) -> Result<(), Error> {
 #[derive(Default)]
 struct Hosts {
     names: Vec<String>,
-    numbers: BTreeMap<String, u32>,
-    routes: BTreeMap<(u32, u32), Vec<u32>>,
+    numbers: SortedMap<String, u32>,
+    routes: SortedMap<(u32, u32), Vec<u32>>,
 }
 
 impl Hosts {
@@ -158,7 +158,7 @@ fn write(scenario: &Scenario, directory: &Path) -> Result<Written, Error> {
     let start = |n: usize| (scenario.flows[n].start * 1e12).round() as u64;
     order.sort_by_key(|&n| (ends[n].0, start(n)));
     let mut place = vec![(0, 0); ends.len()];
-    let mut count: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut count: SortedMap<u32, u32> = SortedMap::new();
     for n in order {
         let number = count.entry(ends[n].0).or_default();
         place[n] = (ends[n].0, *number);
@@ -268,7 +268,7 @@ fn run(
 }
 
 /// When each message was whole, in picoseconds, by source and number.
-fn ends(tables: &[Table]) -> Option<BTreeMap<(u32, u32), f64>> {
+fn ends(tables: &[Table]) -> Option<SortedMap<(u32, u32), f64>> {
     let table = tables.iter().find(|t| t.name() == "messages")?;
     let (Column::U32(sources), Column::U32(numbers), Column::F64(times)) =
         (table.column("source")?, table.column("number")?, table.column("delivered_exact_ps")?)

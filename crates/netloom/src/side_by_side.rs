@@ -1,9 +1,9 @@
 //! Works that do not depend on each other, several at a time, with their results in order.
 
 use crate::error::{Error, ErrorKind};
+use base::sorted::SortedMap;
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
     sync::{
         atomic::{AtomicUsize, Ordering},
         mpsc,
@@ -101,7 +101,7 @@ fn listen<T>(
     end: &Ending<'_>,
     hear: &mut Hear<'_, T>,
 ) -> Result<(), Error> {
-    let mut results = InOrder { early: BTreeMap::new(), due: 0 };
+    let mut results = InOrder { early: SortedMap::new(), due: 0 };
     let mut failure: Option<Error> = None;
     for heard in said {
         let heard = match heard {
@@ -154,7 +154,7 @@ impl Drop for Guard<'_> {
 
 /// Results that came before others.
 struct InOrder<T> {
-    early: BTreeMap<usize, T>,
+    early: SortedMap<usize, T>,
     due: usize,
 }
 

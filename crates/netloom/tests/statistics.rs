@@ -144,7 +144,7 @@ fn detours_are_counted_by_window() {
     };
     let minimal = run("minimal");
     assert_eq!(detoured(&minimal.tables).iter().sum::<u64>(), 0);
-    let shortest: std::collections::BTreeMap<u32, u32> = hops(&minimal.tables).into_iter().collect();
+    let shortest: base::sorted::SortedMap<u32, u32> = hops(&minimal.tables).into_iter().collect();
     let valiant = run("valiant");
     let longer = hops(&valiant.tables).into_iter().filter(|(source, hops)| *hops > shortest[source]).count();
     assert!(longer > 100 && detoured(&valiant.tables).len() == 10, "{longer}");

@@ -17,13 +17,11 @@ use crate::{
 use base::{
     index::{Column, RankId, TerminalId},
     rng::{Purpose, Stream},
+    sorted::{SortedMap, SortedSet},
     time::Ps,
 };
 use model::messages::MessageNetwork;
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, VecDeque},
-};
+use std::{cmp::Reverse, collections::VecDeque};
 
 mod agenda;
 mod books;
@@ -219,17 +217,17 @@ pub struct Machine {
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Pairs of ranks that have sent something, and the last one of each sender.
-    pairs: BTreeMap<(RankId, RankId), u32>,
+    pairs: SortedMap<(RankId, RankId), u32>,
     last: Column<RankId, Option<(RankId, u32)>>,
     /// Messages sent and served, by pair.
     order: Vec<(u64, u64)>,
-    held: BTreeMap<(u32, u64), u32>,
+    held: SortedMap<(u32, u64), u32>,
     /// Ordered messages that have begun to be received and that have been served, by pair.
     received: Vec<(u64, u64)>,
     /// Messages that need no time in an engine and wait for those of their pair before them which do; by pair, and how many began before.
-    behind: BTreeMap<(u32, u64), u32>,
+    behind: SortedMap<(u32, u64), u32>,
     /// Places in an order whose message was given up before its turn.
-    skipped: BTreeSet<(u32, u64)>,
+    skipped: SortedSet<(u32, u64)>,
     /// Pid and rank of processes with interfaces, by node.
     ids: Column<TerminalId, Vec<(u32, RankId)>>,
     loss: Stream,
@@ -284,13 +282,13 @@ impl Machine {
             net,
             flights: Vec::new(),
             free: Vec::new(),
-            pairs: BTreeMap::new(),
+            pairs: SortedMap::new(),
             last: Column::filled(ranks as usize, None),
             order: Vec::new(),
-            held: BTreeMap::new(),
+            held: SortedMap::new(),
             received: Vec::new(),
-            behind: BTreeMap::new(),
-            skipped: BTreeSet::new(),
+            behind: SortedMap::new(),
+            skipped: SortedSet::new(),
             ids: Column::filled(nodes as usize, Vec::new()),
             arrived: Vec::new(),
             serving: (NONE, false),

@@ -15,10 +15,11 @@ use crate::{
 };
 use base::{
     index::{Column, RankId},
+    sorted::SortedMap,
     time::{MS, Ps},
 };
 use model::messages::MessageNetwork;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What a replay gives.
 #[derive(Clone, Debug)]
@@ -131,7 +132,7 @@ struct Rank {
     /// Computed before what follows.
     computed: Ps,
     /// Handles of the record that are others here.
-    handles: BTreeMap<u32, u32>,
+    handles: SortedMap<u32, u32>,
     ended: Option<Ps>,
 }
 
@@ -176,7 +177,7 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
         misses: 0,
         idle_polls: false,
         computed: 0,
-        handles: BTreeMap::new(),
+        handles: SortedMap::new(),
         ended: None,
     };
     let mut world = World {

@@ -15,6 +15,7 @@ use super::{
 };
 use base::{
     index::{RankId, TerminalId},
+    sorted::SortedMap,
     time::Ps,
 };
 use model::setup::JobOf;
@@ -24,7 +25,6 @@ use results::{
     table::{Cell, Column, Table},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use workload::program::Kind;
 
 /// What a part of the path is.
@@ -170,7 +170,7 @@ pub struct Past<'a> {
     /// Indices of these by sender and send.
     sent: Vec<u32>,
     /// Ranks of a terminal.
-    lodgers: BTreeMap<TerminalId, Vec<GlobalRank>>,
+    lodgers: SortedMap<TerminalId, Vec<GlobalRank>>,
 }
 
 impl<'a> Past<'a> {
@@ -193,7 +193,7 @@ impl<'a> Past<'a> {
         met.sort_unstable();
         let mut sent: Vec<u32> = (0..met.len() as u32).collect();
         sent.sort_by_key(|&i| (met[i as usize].from, met[i as usize].send));
-        let mut lodgers: BTreeMap<TerminalId, Vec<GlobalRank>> = BTreeMap::new();
+        let mut lodgers: SortedMap<TerminalId, Vec<GlobalRank>> = SortedMap::new();
         if roster.node.is_some_and(|n| n.cores.is_some()) {
             for p in roster.places().filter(|p| roster.program(p.job).is_some()) {
                 lodgers.entry(p.terminal).or_default().push(roster.number(p.job, p.rank));

@@ -8,6 +8,7 @@ use super::{
 use base::{
     index::TerminalId,
     rng::{Purpose, Stream},
+    sorted::SortedMap,
     time::Ps,
 };
 use engine::{
@@ -16,7 +17,7 @@ use engine::{
     executor::{Executor, Options},
     state::Journal,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// A message that is to be posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ fn stamp(n: u32, message: &Planned) -> Ahead {
 
 impl Host for Prober {
     fn start(&mut self, fx: &mut dyn HostEffects) {
-        let mut posts = BTreeMap::<TerminalId, u32>::new();
+        let mut posts = SortedMap::<TerminalId, u32>::new();
         for (place, (_, m)) in (0u32..).zip(&*self.part) {
             let processor = posts.entry(m.source).or_default();
             let (terminal, ring) = (m.source, Ring::Done);
@@ -173,7 +174,7 @@ pub fn faults<F: Fn(&Planned) -> Ps>(plan: &Plan<F>, seen: &[Seen]) -> Vec<Strin
 
 /// Finds messages of a pair that overtook each other. Those posted at one instant have no order.
 fn disordered<F>(plan: &Plan<F>, places: &[Vec<usize>], faults: &mut Vec<String>) {
-    let mut pairs = BTreeMap::<(TerminalId, TerminalId), Vec<(Ps, usize)>>::new();
+    let mut pairs = SortedMap::<(TerminalId, TerminalId), Vec<(Ps, usize)>>::new();
     for (m, places) in plan.messages.iter().zip(places) {
         let pair = pairs.entry((m.source, m.destination)).or_default();
         pair.extend(places.first().map(|&place| (m.at, place)));

@@ -1,8 +1,7 @@
 //! Checkers of messages, for models that simulate nothing smaller: each arrives exactly once, where it was sent to, with its bytes, and not too early.
 
-use base::hash::mix64;
+use base::{hash::mix64, sorted::SortedMap};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What is known of a message at both its ends, and must be the same there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,7 +50,7 @@ impl PartialEq for Messages {
 
 impl Messages {
     /// All that are open, in order: a table keeps them in that of their history.
-    fn sorted(&self) -> BTreeMap<Seen, i64> {
+    fn sorted(&self) -> SortedMap<Seen, i64> {
         self.open.iter().flatten().copied().collect()
     }
 
@@ -111,7 +110,7 @@ impl Messages {
     /// for the time; `None` if they were not looked for.
     #[must_use]
     pub fn verdict(mut self, left: Option<&[Seen]>) -> Vec<String> {
-        let mut expected: BTreeMap<Seen, i64> = BTreeMap::new();
+        let mut expected: SortedMap<Seen, i64> = SortedMap::new();
         for (message, by) in self.sorted() {
             let Seen { from, to, bytes, .. } = message;
             if by < 0 {

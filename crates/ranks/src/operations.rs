@@ -4,10 +4,10 @@
 //! its edges off and hands out the operations that have become executable, in the order in which they may be taken up. Rows that are
 //! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
 
-use base::{index::RankId, time::Ps};
+use base::{index::RankId, sorted::SortedMap, time::Ps};
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use workload::program::{After, Batch, Cursor, Damage, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
@@ -143,7 +143,7 @@ pub struct OperationWindow {
     batch: Batch,
     fresh: Vec<u32>,
     /// What is wrong with the sources that were found damaged, by rank; those count whose [`Reach`] says so.
-    damages: BTreeMap<u32, String>,
+    damages: SortedMap<u32, String>,
 }
 
 impl OperationWindow {
@@ -163,7 +163,7 @@ impl OperationWindow {
             sources,
             batch: Batch::default(),
             fresh: Vec::new(),
-            damages: BTreeMap::new(),
+            damages: SortedMap::new(),
         }
     }
 

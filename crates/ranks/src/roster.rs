@@ -275,7 +275,7 @@ impl Residents {
         ranks.sort_unstable_by_key(|r| r.number);
         let memory = roster.node.map(|n| n.memory).filter(|m| !m.is_free());
         let (mut cpus, mut channels) = (Vec::new(), Vec::new());
-        let mut taken = std::collections::BTreeMap::<TerminalId, Taken>::new();
+        let mut taken = base::sorted::SortedMap::<TerminalId, Taken>::new();
         for r in &mut ranks {
             let own = roster.program(r.place.job).map_or(1, |p| u32::from(p.cpus().max(1)));
             let cores = roster.node.and_then(|n| n.cores);

@@ -1,10 +1,9 @@
 //! Sizes of the messages that ranks send: a histogram, and on demand their numbers, means and spreads over time.
 
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use model::setup::JobOf;
 use results::table::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A message that a rank has sent, as windows tell it apart.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +94,7 @@ pub struct Sizes {
     cells: Vec<[u64; 2]>,
     /// Length of a window of time; 0 for none.
     window: Ps,
-    windows: BTreeMap<Kind, SizeSums>,
+    windows: SortedMap<Kind, SizeSums>,
 }
 
 impl Sizes {

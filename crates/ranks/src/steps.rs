@@ -5,10 +5,9 @@
 //! the steps in which its sender's program sends it, in the order of the program and not by time: ranks reach a step when they do.
 
 use crate::sizes::{SizeSums, cells, with_sums};
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use model::setup::JobOf;
 use results::table::{Cell, Column, Table};
-use std::collections::BTreeMap;
 
 /// A message that a rank sent.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +36,9 @@ struct Step {
 pub(crate) struct Steps {
     steps: Vec<Step>,
     /// Numbers of steps by job, whether they are regions, and name.
-    numbers: BTreeMap<(u32, bool, String), usize>,
+    numbers: SortedMap<(u32, bool, String), usize>,
     /// By step, whether it is a part of a collective, and whether it stays within its terminal.
-    sums: BTreeMap<(usize, bool, bool), SizeSums>,
+    sums: SortedMap<(usize, bool, bool), SizeSums>,
 }
 
 impl Steps {

@@ -11,6 +11,7 @@ use super::{
 use base::{
     index::{RankId, TerminalId},
     paged::Paged,
+    sorted::SortedMap,
     time::Ps,
 };
 use model::setup::JobOf;
@@ -20,7 +21,6 @@ use results::{
     timeline,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use workload::program::Kind;
 
 /// Sums of a rank.
@@ -81,7 +81,7 @@ pub struct Tally {
     ranks: Paged<Sums>,
     /// Time that messages of each terminal were under way, by number.
     transfers: Paged<Ps>,
-    collectives: BTreeMap<(u32, u16), Collective>,
+    collectives: SortedMap<(u32, u16), Collective>,
     /// Sizes of the messages sent.
     sizes: Sizes,
     /// Operations done, on demand.
@@ -228,7 +228,7 @@ impl Tally {
 
     fn ranks(&self, jobs: &[JobOf<'_>], roster: &Roster, first: &[(u32, RankId)]) -> Table {
         // A node of several rails has as many terminals, and any of them may have sent a message of its ranks.
-        let mut transfers = BTreeMap::<(u32, RankId), Ps>::new();
+        let mut transfers = SortedMap::<(u32, RankId), Ps>::new();
         for (terminal, time) in self.transfers.iter() {
             if let Some(&place) = first.get(terminal as usize) {
                 *transfers.entry(place).or_default() += time;

@@ -9,7 +9,7 @@ use super::{
     hop::Hop,
     parameters::{Parameters, Timeout},
 };
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 const HEAD: &str = "netloom fits of window times, in ps";
 
@@ -27,7 +27,7 @@ pub struct Fits {
     /// Most packets of a window.
     window: u32,
     /// Until packets are there, and until they are acknowledged.
-    all: BTreeMap<u32, [Fit; 2]>,
+    all: SortedMap<u32, [Fit; 2]>,
 }
 
 /// How well a number of hops is fitted.
@@ -88,7 +88,7 @@ impl Fits {
         threads: usize,
     ) -> Result<(Self, Vec<Quality>), String> {
         let packets: Vec<u32> = (1..=parameters.window).collect();
-        let (mut all, mut qualities) = (BTreeMap::new(), Vec::new());
+        let (mut all, mut qualities) = (SortedMap::new(), Vec::new());
         for &hops in hops {
             let points = Points { axis: Axis::Packets, losses, windows: &packets };
             let grid = Grid::sampled(parameters, hops, points, effort, threads)?;
@@ -122,7 +122,7 @@ impl Fits {
         }
         let (key, window) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let window = window.parse().map_err(|_| format!("`{window}` is no number of packets"))?;
-        let mut all = BTreeMap::new();
+        let mut all = SortedMap::new();
         for both in parts.next().unwrap_or("").split("there\n").skip(1) {
             let (there, acknowledged) =
                 both.split_once("acknowledged\n").ok_or("a fit of acknowledged windows is missing")?;

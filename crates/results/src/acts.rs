@@ -5,7 +5,7 @@ use crate::{
     marks::Marks,
     table::{Table, codes},
 };
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 /// What a rank does at a time; at one time in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub(crate) enum Act {
 }
 
 /// By job (its code in the tables) and rank, what happens when.
-pub(crate) type Acts = BTreeMap<(u32, u32), Vec<(u64, Act)>>;
+pub(crate) type Acts = SortedMap<(u32, u32), Vec<(u64, Act)>>;
 
 /// Acts by job and rank. Computations of several processors of a rank that overlap are drawn one after the other.
 pub(crate) fn acts(operations: &Table, transfers: &Table, marks: Option<&Marks<'_>>) -> Option<Acts> {

@@ -8,8 +8,8 @@ use crate::{
     summary::Summary,
     table::{Column, Table},
 };
+use base::sorted::{SortedMap, SortedSet};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A number that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -148,7 +148,7 @@ const COMPARED: &[&str] = &[
 ];
 
 /// Numbers of a summary that are compared, by name: those, and how long each job took.
-fn compared(summary: &Summary) -> BTreeMap<String, f64> {
+fn compared(summary: &Summary) -> SortedMap<String, f64> {
     let makespan = |name: &str| name.starts_with("jobs.") && name.ends_with(".makespan_ps");
     let wanted = |name: &str| COMPARED.contains(&name) || makespan(name);
     numbers(summary).into_iter().filter(|(name, _)| wanted(name)).collect()
@@ -233,7 +233,7 @@ struct Stored {
 }
 
 /// Messages by source, in the order of its numbers.
-fn stored(table: &Table) -> Option<BTreeMap<u32, Vec<Stored>>> {
+fn stored(table: &Table) -> Option<SortedMap<u32, Vec<Stored>>> {
     let (
         Some(Column::U32(sources)),
         Some(Column::U32(numbers)),
@@ -248,7 +248,7 @@ fn stored(table: &Table) -> Option<BTreeMap<u32, Vec<Stored>>> {
     else {
         return None;
     };
-    let mut all: BTreeMap<u32, Vec<Stored>> = BTreeMap::new();
+    let mut all: SortedMap<u32, Vec<Stored>> = SortedMap::new();
     for i in 0..table.rows() {
         let message = Stored { number: numbers[i], destination: destinations[i], latency: latencies[i] };
         all.entry(sources[i]).or_default().push(message);
@@ -258,8 +258,8 @@ fn stored(table: &Table) -> Option<BTreeMap<u32, Vec<Stored>>> {
 }
 
 /// Destinations by number.
-fn destinations(messages: &[Stored]) -> BTreeMap<u32, BTreeSet<u32>> {
-    let mut all: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+fn destinations(messages: &[Stored]) -> SortedMap<u32, SortedSet<u32>> {
+    let mut all: SortedMap<u32, SortedSet<u32>> = SortedMap::new();
     for m in messages {
         all.entry(m.number).or_default().insert(m.destination);
     }
@@ -269,16 +269,16 @@ fn destinations(messages: &[Stored]) -> BTreeMap<u32, BTreeSet<u32>> {
 /// True if both runs number a source's messages alike: over all destinations or by pair, and mostly with the same destination for a number.
 fn numbered_alike(a: &[Stored], b: &[Stored]) -> bool {
     let (a, b) = (destinations(a), destinations(b));
-    let by_pair = |all: &BTreeMap<u32, BTreeSet<u32>>| all.values().any(|to| to.len() > 1);
+    let by_pair = |all: &SortedMap<u32, SortedSet<u32>>| all.values().any(|to| to.len() > 1);
     let both: Vec<bool> = a.iter().filter_map(|(number, to)| Some(!to.is_disjoint(b.get(number)?))).collect();
     by_pair(&a) == by_pair(&b) && 2 * both.iter().filter(|&&same| same).count() > both.len()
 }
 
 /// Latencies of a source's messages: by the source's number, or by number among those of the pair. Rails number by themselves, so a
 /// number may come again; those count as further messages.
-fn latencies(messages: &[Stored], by_number: bool) -> BTreeMap<(u32, u32, u32), f64> {
-    let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    let mut keyed = BTreeMap::new();
+fn latencies(messages: &[Stored], by_number: bool) -> SortedMap<(u32, u32, u32), f64> {
+    let mut counts: SortedMap<(u32, u32), u32> = SortedMap::new();
+    let mut keyed = SortedMap::new();
     for m in messages {
         let number = if by_number { m.number } else { 0 };
         let count = counts.entry((m.destination, number)).or_default();
@@ -313,7 +313,7 @@ fn messages(a: &Table, b: &Table) -> Option<Messages> {
         let at = ((q * errors.len() as f64).ceil() as usize).clamp(1, errors.len().max(1)) - 1;
         errors.get(at).map_or(0.0, |e| e.0)
     };
-    let count = |all: &BTreeMap<u32, Vec<Stored>>| all.values().map(|m| m.len() as u64).sum::<u64>();
+    let count = |all: &SortedMap<u32, Vec<Stored>>| all.values().map(|m| m.len() as u64).sum::<u64>();
     Some(Messages {
         matched,
         only_a: count(&a) - matched,

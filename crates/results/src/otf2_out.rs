@@ -9,12 +9,12 @@ use crate::{
     marks::Marks,
     table::{Column, Table, TextColumn},
 };
-use base::visible;
+use base::{sorted::SortedMap, visible};
 use otf2::{
     Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Marker, Region,
     Scope, SystemTreeNode, Writer, paradigm,
 };
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 /// An empty table of messages: when each was sent and there, over how many links if `hops` are known, and the number of the receive that took it at its
 /// destination, if one did; by job, source and number of the send.
@@ -64,7 +64,7 @@ pub fn write(
     if !noted.is_empty() {
         writer.markers(&noted)?;
     }
-    let mut members: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut members: SortedMap<u32, Vec<u64>> = SortedMap::new();
     for (number, (&(job, rank), list)) in (0..).zip(&all) {
         let mut location = writer.location(number)?;
         let (mut computing, mut entered) = (0u32, Vec::new());
@@ -133,8 +133,8 @@ pub fn write(
 }
 
 /// The instants that programs mark, each at the location of its rank.
-fn markers_of<T>(marks: &Marks<'_>, ranks: &BTreeMap<(u32, u32), T>) -> Vec<Marker> {
-    let locations: BTreeMap<(u32, u32), u64> = ranks.keys().copied().zip(0..).collect();
+fn markers_of<T>(marks: &Marks<'_>, ranks: &SortedMap<(u32, u32), T>) -> Vec<Marker> {
+    let locations: SortedMap<(u32, u32), u64> = ranks.keys().copied().zip(0..).collect();
     let instants = marks.places().enumerate().filter(|(row, _)| marks.kind(*row) == "mark");
     let marker = |(row, (place, time)): (usize, ((u32, u32), u64))| {
         let text = visible::name(&marks.names()[marks.name(row) as usize]).into_owned();

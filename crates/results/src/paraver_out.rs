@@ -9,8 +9,8 @@ use crate::{
     marks::Marks,
     table::{Table, codes},
 };
-use base::visible;
-use std::{collections::BTreeMap, fmt::Write};
+use base::{sorted::SortedMap, visible};
+use std::fmt::Write;
 
 /// A line by time, kind, processor and order among those.
 type Record = (u64, u32, usize, usize, String);
@@ -70,13 +70,13 @@ const fn nanoseconds(ps: u64) -> u64 {
 }
 
 /// Ranks of each job, by its code; places of them all.
-fn places(all: &Acts) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), Place>) {
-    let mut ranks: BTreeMap<u32, u32> = BTreeMap::new();
+fn places(all: &Acts) -> (SortedMap<u32, u32>, SortedMap<(u32, u32), Place>) {
+    let mut ranks: SortedMap<u32, u32> = SortedMap::new();
     for &(job, rank) in all.keys() {
         let most = ranks.entry(job).or_default();
         *most = (*most).max(rank + 1);
     }
-    let mut places = BTreeMap::new();
+    let mut places = SortedMap::new();
     for (application, (&job, &count)) in (1..).zip(&ranks) {
         for rank in 0..count {
             let processor = places.len() + 1;
@@ -125,7 +125,7 @@ fn trace(operations: &Table, transfers: &Table, markers: Option<&Table>) -> Opti
 }
 
 /// Date (none: two runs give the same bytes), length, one node with a processor for each rank, and the ranks of each application.
-fn header(end: u64, ranks: &BTreeMap<u32, u32>) -> String {
+fn header(end: u64, ranks: &SortedMap<u32, u32>) -> String {
     let processors: u32 = ranks.values().sum();
     let mut text = format!("#Paraver (01/01/1970 at 00:00):{end}_ns:1({processors}):{}", ranks.len());
     for &count in ranks.values() {
@@ -206,7 +206,7 @@ fn types(marks: &Marks<'_>) -> String {
 fn messages(
     transfers: &Table,
     jobs: &[u32],
-    places: &BTreeMap<(u32, u32), Place>,
+    places: &SortedMap<(u32, u32), Place>,
     records: &mut Vec<Record>,
 ) -> Option<()> {
     let (from, to) = (transfers.u32_column("source")?, transfers.u32_column("destination")?);

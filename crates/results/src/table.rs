@@ -1,6 +1,6 @@
 //! Tidy tables: one observation per row, one quantity per column, its unit in the column's name.
 
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 /// A table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub enum Column {
 pub struct TextColumn {
     words: Vec<String>,
     codes: Vec<u32>,
-    code_of: BTreeMap<String, u32>,
+    code_of: SortedMap<String, u32>,
 }
 
 /// One value of a row.

@@ -11,9 +11,10 @@ use crate::{
     marks::Marks,
     table::{Column, Table, TextColumn, codes},
 };
+use base::sorted::{SortedMap, SortedSet};
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
+    collections::{BinaryHeap, VecDeque},
     fmt::Write,
     ops::Range,
 };
@@ -36,7 +37,7 @@ pub fn trace_events(table: &Table, Beside { transfers, path, markers }: Beside<'
     let columns = Columns::of(table)?;
     let parts = path.and_then(Parts::of);
     let marks = markers.and_then(|m| Marks::of(m, table));
-    let mut marked: BTreeMap<(u32, u32), Vec<(usize, u64)>> = BTreeMap::new();
+    let mut marked: SortedMap<(u32, u32), Vec<(usize, u64)>> = SortedMap::new();
     for (row, (rank, time)) in marks.iter().flat_map(Marks::places).enumerate() {
         marked.entry(rank).or_default().push((row, time));
     }
@@ -132,7 +133,7 @@ impl Line {
     ) -> String {
         self.happenings.sort_by_key(|h| h.at);
         let mut text = format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}", self.names);
-        let mut sent = BTreeSet::new();
+        let mut sent = SortedSet::new();
         for instant in self.happenings.chunk_by(|a, b| a.at == b.at) {
             for happening in causal(instant, &mut sent) {
                 self.write(happening, (columns, parts, marks), &mut text);
@@ -186,9 +187,9 @@ impl Line {
 
 /// What happens at an instant, in an order in which arrows begin before they end; threads keep theirs, but for bars without length. A copy within a node may take no
 /// time. `sent` has the messages whose arrows have begun and not ended.
-fn causal(instant: &[Happening], sent: &mut BTreeSet<usize>) -> Vec<Happening> {
+fn causal(instant: &[Happening], sent: &mut SortedSet<usize>) -> Vec<Happening> {
     let mut done = Vec::with_capacity(instant.len());
-    let mut left: BTreeMap<usize, VecDeque<Happening>> = BTreeMap::new();
+    let mut left: SortedMap<usize, VecDeque<Happening>> = SortedMap::new();
     instant.iter().for_each(|h| left.entry(h.thread).or_default().push_back(*h));
     // How many bars without length others may stand before: none, unless nothing goes on.
     let mut most = 0;
@@ -221,11 +222,11 @@ const MOST_PASSED: usize = 64;
 
 /// What may go on in a queue: its front, or a bar without length behind at most so many others, if the arrows that end there have begun. Those that begin are
 /// noted, those that end taken out.
-fn ready(queue: &VecDeque<Happening>, sent: &mut BTreeSet<usize>, most: usize) -> Option<Range<usize>> {
+fn ready(queue: &VecDeque<Happening>, sent: &mut SortedSet<usize>, most: usize) -> Option<Range<usize>> {
     let mut at = 0;
     for _ in 0..=most {
         let (length, is_whole) = bar(queue, at)?;
-        let mut then = BTreeSet::new();
+        let mut then = SortedSet::new();
         let arrived = queue.range(at..at + length).all(|h| match h.what {
             What::Sent(message) => then.insert(message),
             What::Received(message) => then.remove(&message) || sent.contains(&message),
@@ -266,7 +267,7 @@ fn bar(queue: &VecDeque<Happening>, at: usize) -> Option<(usize, bool)> {
 }
 
 /// Ends of arrows with their times, by the row of the operation that they are in.
-type Arrows = BTreeMap<usize, Vec<(u64, What)>>;
+type Arrows = SortedMap<usize, Vec<(u64, What)>>;
 
 /// What a rank marks: rows of the table with their times.
 type Marked<'a> = (&'a Marks<'a>, &'a [(usize, u64)]);
@@ -403,7 +404,7 @@ impl<'a> Parts<'a> {
 
     /// Draws them, each as a bar of its job's thread for it.
     fn draw(&self, jobs: &[String], line: &mut Line) {
-        let mut threads: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut threads: SortedMap<usize, usize> = SortedMap::new();
         for (i, job) in self.jobs.iter().enumerate() {
             let Some(at) = jobs.iter().position(|j| j == job) else { continue };
             let thread = *threads.entry(at).or_insert_with(|| line.thread(at as u32 + 1, "critical path"));

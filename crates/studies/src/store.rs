@@ -9,7 +9,7 @@
 //! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
 //! command goes on, if it is the same program, not only the same revision. The seconds that it had cost are added up.
 
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use model::{Finished, Progress, performance::thread_time, run::Watch};
 use netloom::{
     Error, ErrorKind, Prepared,
@@ -24,7 +24,6 @@ use results::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -37,7 +36,7 @@ use std::{
 const SAVED: Duration = Duration::from_secs(240);
 
 /// Windows of a run: packets, their latencies' sum and sum of squares (us), bytes in buffers.
-pub type Windows = BTreeMap<Ps, [f64; 4]>;
+pub type Windows = SortedMap<Ps, [f64; 4]>;
 
 /// What is kept of one run that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

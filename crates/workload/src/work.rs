@@ -11,9 +11,10 @@ use base::{
     param::{Problem, Value, Values},
     rate::Bandwidth,
     registry::{About, Registered},
+    sorted::SortedMap,
 };
 use fabric::graph::Fabric;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// A workload that a job can name.
 pub struct WorkloadEntry {
@@ -127,7 +128,7 @@ pub struct JobContext {
     /// What the network lends to patterns that follow its shape.
     pub shape: Shape,
     /// Ranks by the names of their hosts, where the network has names and the workload asks for them.
-    pub names: Arc<BTreeMap<String, u32>>,
+    pub names: Arc<SortedMap<String, u32>>,
 }
 
 /// Numbers of neighbouring terminals in a network, where they are the same everywhere.

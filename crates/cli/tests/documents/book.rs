@@ -1,10 +1,11 @@
 //! The table of contents and the links.
 
 use crate::page::{Page, Piece, ROOT};
-use std::{collections::BTreeSet, path::Path, process::Command};
+use base::sorted::SortedSet;
+use std::{path::Path, process::Command};
 
 /// Names that links may have within a page: a heading's words, as GitHub and mdBook write them.
-fn anchors(page: &Page) -> BTreeSet<String> {
+fn anchors(page: &Page) -> SortedSet<String> {
     let slug = |heading: String| {
         let kept = heading.to_lowercase();
         let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
@@ -68,7 +69,7 @@ fn every_page_is_in_the_table_of_contents_once() {
 /// Pages that the contents list twice, lack, or list though they are not there.
 fn misplaced(summary: &Page, there: &[String]) -> Vec<String> {
     let listed: Vec<String> = targets(summary).iter().map(|t| format!("docs/{t}")).collect();
-    let once: BTreeSet<&String> = listed.iter().collect();
+    let once: SortedSet<&String> = listed.iter().collect();
     let twice = once.iter().filter(|name| listed.iter().filter(|other| other == *name).count() > 1);
     let mut found: Vec<String> = twice.map(|name| format!("{name} is listed twice")).collect();
     found

@@ -1,8 +1,8 @@
 //! Commands of the documents are run, page by page, and what they print is compared with what stands below them.
 
 use crate::page::{Block, Page, ROOT};
+use base::sorted::SortedSet;
 use std::{
-    collections::BTreeSet,
     fs,
     path::PathBuf,
     process::{Command, Output},
@@ -291,7 +291,7 @@ fn is_placeholder(message: &str) -> bool {
 /// Every command of the documents, in sentences and tables too, has options that exist: clap reads them before it comes to `--help`.
 #[test]
 fn options_of_commands_exist() {
-    let mut all = BTreeSet::new();
+    let mut all = SortedSet::new();
     for page in Page::all() {
         let text = page.without_blocks();
         let inline = text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("netloom "));

@@ -1,8 +1,8 @@
 //! The pages of the reference are those that the program makes.
 
 use crate::page::{ROOT, files};
+use base::sorted::SortedMap;
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -13,7 +13,7 @@ const FIGURE: usize = 40_000;
 const FIGURES: usize = 2_000_000;
 
 /// Contents of files by name.
-type Files = BTreeMap<String, String>;
+type Files = SortedMap<String, String>;
 
 /// What is not the same in both: what is stored, and what was made.
 fn differences(stored: &Files, made: &Files) -> Vec<String> {

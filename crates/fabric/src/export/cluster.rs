@@ -1,11 +1,8 @@
 //! Subnets written as the files that [`crate::import`] reads: DOT with routes, `.net`, ibnetdiscover's form, table dumps, lanes.
 
 use crate::subnet::{Edge, Exit, Kind, NONE, Node, Subnet, Tables, UNKNOWN};
-use base::visible;
-use std::{
-    collections::BTreeSet,
-    io::{self, Write},
-};
+use base::{sorted::SortedSet, visible};
+use std::io::{self, Write};
 
 /// DOT with the tables as edge comments: ORCS's input. A host's edge that takes everything has `*`.
 ///
@@ -85,7 +82,7 @@ fn by_edge(subnet: &Subnet, tables: &Tables) -> (Vec<u32>, Vec<u32>) {
 fn records(subnet: &Subnet) -> Vec<u32> {
     let node = |n: &u32| &subnet.nodes[*n as usize];
     let mut hosts = subnet.hosts.clone();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = base::sorted::SortedSet::new();
     hosts.retain(|n| node(n).guid == 0 || seen.insert(node(n).guid));
     hosts.iter().chain(&subnet.switches).copied().collect()
 }
@@ -121,7 +118,7 @@ fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
 #[must_use]
 pub fn record_names(subnet: &Subnet) -> Vec<String> {
     let mut names = subnet.unique_names();
-    let mut first = std::collections::BTreeMap::new();
+    let mut first = base::sorted::SortedMap::new();
     for &host in &subnet.hosts {
         let node = &subnet.nodes[host as usize];
         if node.guid != 0 {
@@ -336,7 +333,7 @@ impl Subnet {
         let mut subnet = self.clone();
         let planes = self.tables.as_ref().map_or(1, |t| t.planes);
         let far = self.hosts.len() > 1 << 19;
-        let taken: BTreeSet<u64> = self.nodes.iter().flat_map(|n| [n.guid, n.port_guid]).collect();
+        let taken: SortedSet<u64> = self.nodes.iter().flat_map(|n| [n.guid, n.port_guid]).collect();
         for (n, node) in subnet.nodes.iter_mut().enumerate() {
             let place = u64::from(self.place[n]);
             let mut guid = match node.kind {

@@ -11,11 +11,9 @@ use crate::{
 use base::{
     index::{ChannelId, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
+    sorted::{SortedMap, SortedSet},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::fmt::Write as _;
 
 /// Most links of a path, and most ways of a pair: more are no routing that a file could stand for.
 const MOST: usize = 254;
@@ -108,8 +106,9 @@ fn possible(
     fabric: &Fabric,
     routing: &dyn Routing,
     (source, destination): (TerminalId, TerminalId),
-) -> Result<BTreeSet<Path>, Unwritten> {
-    let (mut found, mut open) = (BTreeSet::new(), vec![(start(fabric, source, destination, 0), Path::new())]);
+) -> Result<SortedSet<Path>, Unwritten> {
+    let (mut found, mut open) =
+        (SortedSet::new(), vec![(start(fabric, source, destination, 0), Path::new())]);
     let mut options = Vec::new();
     while let Some((hop, path)) = open.pop() {
         options.clear();
@@ -130,7 +129,7 @@ fn possible(
 }
 
 /// A source, a destination, and the paths between them.
-type Pair = (TerminalId, TerminalId, BTreeSet<Path>);
+type Pair = (TerminalId, TerminalId, SortedSet<Path>);
 
 /// Paths of all pairs of terminals on different routers, and whether some are drawn.
 fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Unwritten> {
@@ -145,7 +144,7 @@ fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Un
         for &destination in others.filter(|&&d| fabric.router_at(d) != fabric.router_at(source)) {
             let pair = (source, destination);
             let drawn = (0..DRAWS).map(|draw| walked(fabric, routing, pair, draw));
-            all.push((source, destination, drawn.collect::<Result<BTreeSet<Path>, _>>()?));
+            all.push((source, destination, drawn.collect::<Result<SortedSet<Path>, _>>()?));
         }
     }
     let drawn = all.iter().any(|(.., paths)| paths.len() > 1);
@@ -186,9 +185,9 @@ pub fn source_routes(fabric: &Fabric, routing: &dyn Routing) -> Result<Written, 
 pub fn table(fabric: &Fabric, routing: &dyn Routing) -> Result<Written, Unwritten> {
     let (all, drawn) = paths(fabric, routing)?;
     // By router and destination: of each source that comes by, how its packets may go on. They must all be the same.
-    let mut rows: BTreeMap<(RouterId, TerminalId), BTreeSet<(PortId, ChannelId)>> = BTreeMap::new();
+    let mut rows: SortedMap<(RouterId, TerminalId), SortedSet<(PortId, ChannelId)>> = SortedMap::new();
     for (_, destination, paths) in &all {
-        let mut own: BTreeMap<RouterId, BTreeSet<(PortId, ChannelId)>> = BTreeMap::new();
+        let mut own: SortedMap<RouterId, SortedSet<(PortId, ChannelId)>> = SortedMap::new();
         if paths.iter().filter_map(|path| path.last()).any(|(.., vc)| *vc != ChannelId::FIRST) {
             return Err(Unwritten::Leaves(*destination));
         }
@@ -197,7 +196,7 @@ pub fn table(fabric: &Fabric, routing: &dyn Routing) -> Result<Written, Unwritte
         }
         for (router, next) in own {
             let known = rows.entry((router, *destination)).or_insert_with(|| next.clone());
-            let ports: BTreeSet<PortId> = next.iter().map(|n| n.0).collect();
+            let ports: SortedSet<PortId> = next.iter().map(|n| n.0).collect();
             if *known != next || ports.len() < next.len() {
                 return Err(Unwritten::BySource { router, destination: *destination });
             }

@@ -21,8 +21,7 @@ use super::{
     role::What,
 };
 use crate::subnet::{Keep, Kind, Node, Speed, Subnet};
-use base::param::Problem;
-use std::collections::BTreeMap;
+use base::{param::Problem, sorted::SortedMap};
 
 /// A node of the section on nodes.
 struct Described {
@@ -49,10 +48,10 @@ struct Link {
 
 #[derive(Default)]
 struct File {
-    nodes: BTreeMap<u64, Described>,
-    ports: BTreeMap<(u64, u32), Port>,
+    nodes: SortedMap<u64, Described>,
+    ports: SortedMap<(u64, u32), Port>,
     /// First identifier of each node: a switch has its own at port 0, or at all of its ports.
-    lids: BTreeMap<u64, u32>,
+    lids: SortedMap<u64, u32>,
     links: Vec<Link>,
     /// Present section, and the names of its columns once they are read.
     section: String,

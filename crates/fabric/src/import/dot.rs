@@ -15,8 +15,8 @@ use super::lines::Lines;
 use crate::subnet::{
     Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
 };
-use base::param::Problem;
-use std::{collections::BTreeSet, io::BufRead};
+use base::{param::Problem, sorted::SortedSet};
+use std::io::BufRead;
 
 /// In a list of routes: `*`, which stands for any destination.
 const ANY: u32 = u32::MAX;
@@ -312,7 +312,7 @@ impl Reader<'_> {
             _ => return Err(otherwise.to_owned()),
         }
         if nodes.len() > 1 {
-            let mut first = BTreeSet::new();
+            let mut first = SortedSet::new();
             nodes.retain(|&node| first.insert(node));
         }
         Ok(nodes)

@@ -6,8 +6,10 @@ use super::{
     role::{Strange, What, notes_of},
 };
 use crate::subnet::{Keep, Kind, MAX_PORTS, Node, Speed, Subnet, SubnetBuilder};
-use base::param::Problem;
-use std::collections::{BTreeMap, BTreeSet};
+use base::{
+    param::Problem,
+    sorted::{SortedMap, SortedSet},
+};
 
 /// A speed, or the words of one that nobody knows.
 pub(super) type Stated = Result<Speed, String>;
@@ -62,15 +64,15 @@ type Key = (bool, u64, u32, String);
 pub(super) struct Ends {
     keep: Keep,
     builder: SubnetBuilder,
-    numbers: BTreeMap<Key, u32>,
+    numbers: SortedMap<Key, u32>,
     /// What each GUID is of.
-    what_of: BTreeMap<u64, What>,
+    what_of: SortedMap<u64, What>,
     /// Ends of cables by (node, port), and the line that gave them.
-    cables: BTreeMap<Place, (Place, Speed, u64)>,
+    cables: SortedMap<Place, (Place, Speed, u64)>,
     /// End ports that are left out.
-    seen: BTreeSet<Key>,
+    seen: SortedSet<Key>,
     /// Adapters that are left out: what they are, and their descriptions.
-    adapters: BTreeMap<(bool, u64, String), (What, String)>,
+    adapters: SortedMap<(bool, u64, String), (What, String)>,
     /// Cables whose speed is unknown.
     strange: Strange,
     /// Lines that tell nothing.
@@ -93,11 +95,11 @@ impl Ends {
         Self {
             keep,
             builder: SubnetBuilder::default(),
-            numbers: BTreeMap::new(),
-            what_of: BTreeMap::new(),
-            cables: BTreeMap::new(),
-            seen: BTreeSet::new(),
-            adapters: BTreeMap::new(),
+            numbers: SortedMap::new(),
+            what_of: SortedMap::new(),
+            cables: SortedMap::new(),
+            seen: SortedSet::new(),
+            adapters: SortedMap::new(),
             strange: Strange::default(),
             skipped: Skipped::default(),
         }

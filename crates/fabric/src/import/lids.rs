@@ -2,8 +2,10 @@
 
 use super::lines::Lines;
 use crate::subnet::{MAX_ENTRIES, NONE, Node, Subnet, Tables};
-use base::param::Problem;
-use std::collections::{BTreeMap, BTreeSet};
+use base::{
+    param::Problem,
+    sorted::{SortedMap, SortedSet},
+};
 
 /// Largest unicast LID.
 const MOST: u32 = 0xbfff;
@@ -22,7 +24,7 @@ struct Entry {
 /// Entries of all switches as they are read.
 pub(super) struct Entries {
     /// Node by GUID, of its port or itself.
-    by_guid: BTreeMap<u64, u32>,
+    by_guid: SortedMap<u64, u32>,
     /// Port GUID by LID, where the dump says; 0 else.
     guid_of: Vec<u64>,
     entries: Vec<Entry>,
@@ -30,7 +32,7 @@ pub(super) struct Entries {
     line_of: Vec<u32>,
     switch: Option<u32>,
     /// Port GUIDs and LIDs of nodes that are left out: what tables say of them is skipped.
-    left_out: BTreeSet<(bool, u64)>,
+    left_out: SortedSet<(bool, u64)>,
 }
 
 /// LID and LMC offset by LID: node and plane, [`NONE`] if nobody has it.
@@ -66,7 +68,7 @@ fn names(node: &Node) -> impl Iterator<Item = (bool, u64)> + use<> {
 }
 
 /// Local identifiers of nodes that are left out.
-pub(super) fn left_out(subnet: &Subnet) -> BTreeSet<u64> {
+pub(super) fn left_out(subnet: &Subnet) -> SortedSet<u64> {
     subnet.left_out.iter().flat_map(names).filter(|(kind, _)| *kind == LID).map(|(_, lid)| lid).collect()
 }
 
@@ -193,7 +195,7 @@ impl Entries {
     /// LIDs of nodes from the dump, which says whose they are and so counts more than the network's file; all hosts must have one.
     fn give_lids(&self, subnet: &mut Subnet, lines: &mut Lines) {
         let mut moved = Moved::default();
-        let mut spans: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        let mut spans: SortedMap<u32, (u32, u32)> = SortedMap::new();
         for (lid, guid) in (0u32..).zip(&self.guid_of).filter(|(_, g)| **g != 0) {
             if let Some(&node) = self.by_guid.get(guid) {
                 let span = spans.entry(node).or_insert((lid, lid));

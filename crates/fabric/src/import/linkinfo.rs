@@ -19,8 +19,10 @@ use super::{
     role::What,
 };
 use crate::subnet::{Keep, MAX_PORTS, Names, Speed, Subnet};
-use base::param::Problem;
-use std::collections::{BTreeMap, BTreeSet};
+use base::{
+    param::Problem,
+    sorted::{SortedMap, SortedSet},
+};
 
 const FORM: &str = "a port is written: 2 5[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 7 1[  ] \"name\" ( )";
 
@@ -51,13 +53,13 @@ struct File {
     /// Word, GUID and name of the present node; none where lines have all of it.
     head: Option<(What, u64, u32)>,
     /// What a GUID is of, where heads say.
-    what_of: BTreeMap<u64, What>,
+    what_of: SortedMap<u64, What>,
     /// GUID by LID and name, of nodes that have lines.
-    guid_of: BTreeMap<(u32, u32), u64>,
+    guid_of: SortedMap<(u32, u32), u64>,
     /// GUID by LID; none where the LID is 0 or of several.
-    owner: BTreeMap<u32, Option<u64>>,
+    owner: SortedMap<u32, Option<u64>>,
     /// Ports of each GUID.
-    ports: BTreeSet<(u64, u32)>,
+    ports: SortedSet<(u64, u32)>,
 }
 
 /// True of a port's line.

@@ -7,8 +7,7 @@ use super::{
     sl2vl,
 };
 use crate::subnet::{Lanes, Subnet};
-use base::param::Problem;
-use std::collections::BTreeSet;
+use base::{param::Problem, sorted::SortedSet};
 
 /// A decimal or hexadecimal number.
 pub(super) fn number(text: &str) -> Option<u64> {
@@ -40,7 +39,7 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
 fn path(
     text: &str,
     subnet: &Subnet,
-    (map, left_out): (&LidMap, &BTreeSet<u64>),
+    (map, left_out): (&LidMap, &SortedSet<u64>),
     lanes: &mut Lanes,
 ) -> Result<(), String> {
     let words: Option<Vec<u64>> = text.split_whitespace().map(number).collect();

@@ -6,8 +6,7 @@ use super::{
     role::What,
 };
 use crate::subnet::{Keep, Kind, Node, Speed, Subnet, whole};
-use base::param::Problem;
-use std::collections::BTreeMap;
+use base::{param::Problem, sorted::SortedMap};
 
 /// Reads nodes and cables.
 pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>> {
@@ -90,7 +89,7 @@ fn end(text: &str) -> Result<(End, &str), String> {
 
 /// Takes LIDs (and names, where a node has none but its identifier) of a subnet from the same subnet in another form.
 pub(super) fn identify(mut known: Subnet, lst: Subnet, file: &str) -> Result<Subnet, Vec<Problem>> {
-    let by_guid: BTreeMap<u64, &Node> =
+    let by_guid: SortedMap<u64, &Node> =
         lst.nodes.iter().chain(&lst.left_out).map(|n| (n.port_guid, n)).collect();
     let mut found = 0;
     for node in known.nodes.iter_mut().chain(&mut known.left_out) {

@@ -12,8 +12,10 @@ use crate::{
     graph::{Fabric, Peer},
     topology::{grid::GridShape, hyperx::HyperxShape},
 };
-use base::index::{Column, RouterId};
-use std::collections::BTreeSet;
+use base::{
+    index::{Column, RouterId},
+    sorted::SortedSet,
+};
 
 /// Improving passes over a start.
 const PASSES: u32 = 12;
@@ -181,7 +183,7 @@ struct Halves<'a> {
 }
 
 /// Routers that may still move, by gain, of one side and with or without terminals.
-type Movable = BTreeSet<(i64, RouterId)>;
+type Movable = SortedSet<(i64, RouterId)>;
 
 impl<'a> Halves<'a> {
     /// The first routers of `order` up to half of the terminals on one side, the others on the other.

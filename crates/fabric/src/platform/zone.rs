@@ -9,7 +9,7 @@ use super::{
         star::{Coordinates, Star},
     },
 };
-use std::collections::{BTreeMap, BTreeSet};
+use base::sorted::{SortedMap, SortedSet};
 
 pub mod cluster;
 pub mod shortest;
@@ -49,13 +49,13 @@ pub struct Zone {
     /// How it makes routes.
     pub rule: Rule,
     /// Listed routes, by source and destination.
-    pub routes: BTreeMap<(u32, u32), Vec<u32>>,
+    pub routes: SortedMap<(u32, u32), Vec<u32>>,
     /// Routes between zones directly inside it.
-    pub across: BTreeMap<(u32, u32), Across>,
+    pub across: SortedMap<(u32, u32), Across>,
     /// Routes between points directly inside that go before all others.
-    pub bypass: BTreeMap<(u32, u32), Vec<u32>>,
+    pub bypass: SortedMap<(u32, u32), Vec<u32>>,
     /// Routes between zones inside, at any depth, that go before all others.
-    pub bypass_across: BTreeMap<(u32, u32), Across>,
+    pub bypass_across: SortedMap<(u32, u32), Across>,
     /// Of a zone of shortest paths, the rank of each point and of each zone inside: of equal paths it decides.
     pub ranks: (Ranks, Ranks),
 }
@@ -67,10 +67,10 @@ impl Zone {
         Self {
             parent,
             rule: Rule::None,
-            routes: BTreeMap::new(),
-            across: BTreeMap::new(),
-            bypass: BTreeMap::new(),
-            bypass_across: BTreeMap::new(),
+            routes: SortedMap::new(),
+            across: SortedMap::new(),
+            bypass: SortedMap::new(),
+            bypass_across: SortedMap::new(),
             ranks: Default::default(),
         }
     }
@@ -84,9 +84,9 @@ pub struct Zones {
     /// Zones by their number, which [`Zones::zone_of`] and [`Zone::parent`] use.
     pub zones: Vec<Zone>,
     /// Points that have coordinates.
-    pub coordinates: BTreeMap<u32, Coordinates>,
+    pub coordinates: SortedMap<u32, Coordinates>,
     /// Points through which zones are left for the middle of a star with coordinates around them.
-    pub doors: BTreeMap<u32, u32>,
+    pub doors: SortedMap<u32, u32>,
 }
 
 /// Zones inside each other at most.
@@ -208,7 +208,7 @@ impl Zone {
     /// False if tables of the routes that are listed would be too large.
     #[must_use]
     pub fn fits(&self) -> bool {
-        let few = |ends: &mut dyn Iterator<Item = u32>| ends.collect::<BTreeSet<_>>().len() <= MOST_PLACES;
+        let few = |ends: &mut dyn Iterator<Item = u32>| ends.collect::<SortedSet<_>>().len() <= MOST_PLACES;
         few(&mut self.routes.keys().flat_map(|&(a, b)| [a, b]))
             && few(&mut self.across.keys().flat_map(|&(a, b)| [a, b]))
     }

@@ -177,7 +177,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing::{self, Backlogs},
     };
-    use std::collections::{BTreeMap, BTreeSet};
+    use base::sorted::{SortedMap, SortedSet};
 
     fn bind(fabric: &Arc<Fabric>, order: &'static str) -> Bound {
         build(fabric.clone(), &values(ROUTING.about.params, &[("order", Constant::Text(order))]))
@@ -204,10 +204,10 @@ mod tests {
 
     /// On a 4 x 4 grid from router 0 to router 5: ports 0 to 2 lead along dimension 0, ports 3 to 5 along dimension 1, the
     /// first of each straight.
-    fn ports(order: &'static str, busy: &[(u32, u64)]) -> BTreeSet<u32> {
+    fn ports(order: &'static str, busy: &[(u32, u64)]) -> SortedSet<u32> {
         let fabric = hyperx(&[4, 4]);
         let routing = bind(&fabric, order).unwrap();
-        let mut congestion = Backlogs(busy.iter().copied().collect::<BTreeMap<_, _>>());
+        let mut congestion = Backlogs(busy.iter().copied().collect::<SortedMap<_, _>>());
         (0..100)
             .map(|seed| routing.route(&mut testing::hop(&fabric, 0, 5, seed), &mut congestion).port.number())
             .collect()
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn detours_are_taken_when_they_cost_less() {
-        assert_eq!(ports("any", &[]), BTreeSet::from([0, 3]));
-        assert_eq!(ports("any", &[(0, 64)]), BTreeSet::from([3]));
-        assert_eq!(ports("any", &[(0, 64), (3, 64)]), BTreeSet::from([1, 2, 4, 5]));
-        assert_eq!(ports("ascending", &[]), BTreeSet::from([0]));
-        assert_eq!(ports("ascending", &[(0, 64)]), BTreeSet::from([1, 2]));
+        assert_eq!(ports("any", &[]), SortedSet::from([0, 3]));
+        assert_eq!(ports("any", &[(0, 64)]), SortedSet::from([3]));
+        assert_eq!(ports("any", &[(0, 64), (3, 64)]), SortedSet::from([1, 2, 4, 5]));
+        assert_eq!(ports("ascending", &[]), SortedSet::from([0]));
+        assert_eq!(ports("ascending", &[(0, 64)]), SortedSet::from([1, 2]));
         // Straight there are two links left, by a detour three.
-        assert_eq!(ports("ascending", &[(0, 60), (1, 40), (2, 40)]), BTreeSet::from([0]));
-        assert_eq!(ports("ascending", &[(0, 63), (1, 41), (2, 40)]), BTreeSet::from([2]));
+        assert_eq!(ports("ascending", &[(0, 60), (1, 40), (2, 40)]), SortedSet::from([0]));
+        assert_eq!(ports("ascending", &[(0, 63), (1, 41), (2, 40)]), SortedSet::from([2]));
     }
 
     #[test]

@@ -280,7 +280,7 @@ mod tests {
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 1);
         // From (0, 0) to (3, 2): two cables to each of three others, then one to each of two.
-        let next_ports: std::collections::BTreeSet<_> = (0..20)
+        let next_ports: base::sorted::SortedSet<_> = (0..20)
             .map(|seed| testing::path(&fabric, routing.as_ref(), 0, 11, seed))
             .map(|path| path.into_iter().map(|(router, port, _)| (router, port)).collect::<Vec<_>>())
             .collect();

@@ -207,7 +207,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
-    use std::collections::BTreeMap;
+    use base::sorted::SortedMap;
 
     fn bind(fabric: &Arc<Fabric>, sample: &[(&str, Constant)]) -> Box<dyn Routing> {
         build(fabric.clone(), &values(ROUTING.about.params, sample)).unwrap()
@@ -234,7 +234,7 @@ mod tests {
             let routing = bind(&fabric, &bytes);
             let count = |seed: &u64| {
                 let all = (0..7).filter(|&p| p != 3).map(|p| (p, other));
-                let mut queues = testing::Backlogs(all.chain([(3, minimal)]).collect::<BTreeMap<_, _>>());
+                let mut queues = testing::Backlogs(all.chain([(3, minimal)]).collect::<SortedMap<_, _>>());
                 routing.route(&mut testing::hop(&fabric, 0, 8, *seed), &mut queues).state & OVER != 0
             };
             (0..400).filter(count).count()
@@ -260,7 +260,7 @@ mod tests {
                 .flat_map(|(s, d)| (0..8).map(move |n| (s, d, n)))
             {
                 let mut hop = testing::hop(&fabric, source, destination, seed);
-                let straight = routing.route(&mut hop.clone(), &mut testing::Backlogs(BTreeMap::new())).port;
+                let straight = routing.route(&mut hop.clone(), &mut testing::Backlogs(SortedMap::new())).port;
                 let (mut last, mut globals, mut links) = (0, 0, 0);
                 loop {
                     let mut queues = testing::Backlogs(full(straight.number()));

@@ -66,8 +66,8 @@ mod tests {
     use base::{
         index::RouterId,
         rng::{Purpose, Stream},
+        sorted::SortedMap,
     };
-    use std::collections::BTreeMap;
 
     /// Five racks of 4 boards of 4 switches, one link per pair at each level.
     fn fabric() -> Arc<Fabric> {
@@ -123,7 +123,7 @@ mod tests {
         for (indirect, via) in [(1, vec![1]), (2, vec![1, 3]), (3, vec![1, 3, 4]), (9, vec![1, 3, 4])] {
             let routing = bind(&fabric, indirect, "random");
             assert_eq!(routing.vcs(), 8);
-            let mut counts = BTreeMap::new();
+            let mut counts = SortedMap::new();
             // From rack 0 to rack 2.
             for seed in 0..4000 {
                 let path = testing::path(&fabric, routing.as_ref(), 0, 32, seed);
@@ -145,14 +145,14 @@ mod tests {
         select: &'static str,
         (from, to): (u32, u32),
         packets: u64,
-    ) -> BTreeMap<u32, u64> {
+    ) -> SortedMap<u32, u64> {
         let routing = bind(fabric, 3, select);
-        let mut counts = BTreeMap::new();
+        let mut counts = SortedMap::new();
         for number in 0..packets {
             let mut hop = testing::hop(fabric, from, to, 1);
             hop.random = Stream::new(1, Purpose::Route, number);
             let rack = loop {
-                let choice = routing.route(&mut hop, &mut testing::Backlogs(BTreeMap::new()));
+                let choice = routing.route(&mut hop, &mut testing::Backlogs(SortedMap::new()));
                 let Peer::Router { router, port } = fabric.ports_of(hop.router)[choice.port.index()].peer
                 else {
                     panic!("the destination is in another rack");
@@ -174,11 +174,11 @@ mod tests {
         let fabric = fabric();
         // In turn: exactly equal parts. Drawn: equal parts but for chance (six deviations of 30).
         let turns = racks(&fabric, "round-robin", (0, 32), 400);
-        assert_eq!(turns, BTreeMap::from([(0, 100), (1, 100), (3, 100), (4, 100)]));
+        assert_eq!(turns, SortedMap::from([(0, 100), (1, 100), (3, 100), (4, 100)]));
         let drawn = racks(&fabric, "random", (0, 32), 4800);
         assert!(drawn.len() == 4 && drawn.values().all(|n| n.abs_diff(1200) < 180), "{drawn:?}");
         // By pair: one way for each, equal parts over all pairs of the two racks.
-        let mut pairs = BTreeMap::new();
+        let mut pairs = SortedMap::new();
         for (from, to) in (0..16).flat_map(|from| (32..48).map(move |to| (from, to))) {
             let one = racks(&fabric, "static", (from, to), 8);
             assert_eq!(one.len(), 1, "{from} -> {to}: {one:?}");

@@ -251,7 +251,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
-    use std::collections::BTreeMap;
+    use base::sorted::SortedMap;
 
     fn bind(entry: &RoutingEntry, fabric: &Arc<Fabric>, sample: &[(&str, Constant)]) -> Box<dyn Routing> {
         (entry.build)(fabric.clone(), &values(entry.about.params, sample)).unwrap()
@@ -262,8 +262,8 @@ mod tests {
         routing: &dyn Routing,
         fabric: &Fabric,
         (from, to): (u32, u32),
-    ) -> BTreeMap<Vec<(u32, u8)>, u32> {
-        let mut all = BTreeMap::new();
+    ) -> SortedMap<Vec<(u32, u8)>, u32> {
+        let mut all = SortedMap::new();
         for seed in 0..4000 {
             let path = testing::path(fabric, routing, from, to, seed);
             *all.entry(path.iter().map(|step| (step.0, step.2)).collect()).or_insert(0) += 1;
@@ -289,7 +289,7 @@ mod tests {
         let routing = bind(&O1TURN, &fabric, &[("order", Constant::Text("least-queue"))]);
         for (busy, vc) in [(1, 1), (3, 0)] {
             let mut hop = testing::hop(&fabric, 0, 8, 7);
-            let mut queues = testing::Backlogs(BTreeMap::from([(busy, 64)]));
+            let mut queues = testing::Backlogs(SortedMap::from([(busy, 64)]));
             assert_eq!(routing.route(&mut hop, &mut queues).vc, ChannelId::new(vc));
         }
         assert!(!routing.facts().oblivious);

@@ -200,7 +200,7 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         let (local, global) = (1, 2);
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = base::sorted::SortedSet::new();
         for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))) {
             let path = path(&fabric, routing.as_ref(), TerminalId::new(s), TerminalId::new(d));
             let expected: &[&[(u8, u8)]] = if s / 2 == d / 2 {
@@ -257,7 +257,7 @@ mod tests {
     fn parallel_paths_are_drawn_evenly() {
         let fabric = testing::dragonfly([33, 32, 1, 4]);
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
-        let mut counts = std::collections::BTreeMap::new();
+        let mut counts = base::sorted::SortedMap::new();
         for seed in 0..4000 {
             let mut hop = testing::hop(&fabric, 31, 32 * 20, seed);
             *counts.entry(routing.route(&mut hop, &mut testing::Never).port).or_insert(0) += 1;
@@ -288,7 +288,7 @@ mod tests {
         let fabrics = [(testing::dragonfly([2, 2, 1, 2]), 1), (testing::build("cray-dragonfly", &cray), 2)];
         for (fabric, first) in fabrics {
             let destination = fabric.terminals() - 1;
-            let ports = |select, busy: u32| -> std::collections::BTreeSet<u32> {
+            let ports = |select, busy: u32| -> base::sorted::SortedSet<u32> {
                 let values = values(ROUTING.about.params, &[("select", Constant::Text(select))]);
                 let routing = build(Arc::clone(&fabric), &values).unwrap();
                 assert_eq!(routing.facts().oblivious, !matches!(select, "least-queue" | "most-credits"));

@@ -210,7 +210,7 @@ impl Routing for MinimalAdaptive {
 mod tests {
     use super::*;
     use crate::{deadlock, metrics::distances, registry::values, routing::testing};
-    use std::collections::{BTreeMap, BTreeSet};
+    use base::sorted::{SortedMap, SortedSet};
 
     fn bind(fabric: &Arc<Fabric>) -> Bound {
         build(fabric.clone(), &values(ROUTING.about.params, &[]))
@@ -243,12 +243,12 @@ mod tests {
         let fabric = testing::grid(false, &[3, 4]);
         let routing = bind(&fabric).unwrap();
         // From one corner to the other: 5 links, 2 of them along dimension 0, so 10 paths.
-        let next_ports: BTreeSet<Vec<PortId>> = (0..2000)
+        let next_ports: SortedSet<Vec<PortId>> = (0..2000)
             .map(|seed| {
                 let mut hop = testing::hop(&fabric, 0, 11, seed);
                 let mut path = Vec::new();
                 while hop.router != RouterId::new(11) {
-                    let choice = routing.route(&mut hop, &mut testing::Backlogs(BTreeMap::new()));
+                    let choice = routing.route(&mut hop, &mut testing::Backlogs(SortedMap::new()));
                     path.push(choice.port);
                     hop.router = fabric.next_router(hop.router, choice.port).unwrap();
                     (hop.visited, hop.vc) = (hop.visited + 1, choice.vc);
@@ -264,7 +264,7 @@ mod tests {
         let fabric = testing::grid(true, &[5, 5]);
         let routing = bind(&fabric).unwrap();
         for (busy, free) in [(1, 3), (3, 1)] {
-            let mut congestion = testing::Backlogs(BTreeMap::from([(busy, 64)]));
+            let mut congestion = testing::Backlogs(SortedMap::from([(busy, 64)]));
             let choice = routing.route(&mut testing::hop(&fabric, 0, 12, 1), &mut congestion);
             assert_eq!(choice.port, PortId::new(free));
         }

@@ -100,7 +100,7 @@ impl Routing for ModK {
 mod tests {
     use super::*;
     use crate::{registry::Constant, routing::testing};
-    use std::collections::{BTreeMap, BTreeSet};
+    use base::sorted::{SortedMap, SortedSet};
 
     fn tree() -> Arc<Fabric> {
         testing::build("fat-tree", &[("k", Constant::Int(4)), ("levels", Constant::Int(3))])
@@ -111,9 +111,9 @@ mod tests {
         let fabric = tree();
         let routing = build(fabric.clone(), false).unwrap();
         // All sources in other halves reach a destination through one top router; each top router serves k of them.
-        let mut served = BTreeMap::new();
+        let mut served = SortedMap::new();
         for destination in 0..64 {
-            let tops: BTreeSet<u32> = (0..64)
+            let tops: SortedSet<u32> = (0..64)
                 .filter(|s| s / 16 != destination / 16)
                 .map(|s| testing::path(&fabric, routing.as_ref(), s, destination, 0)[2].0)
                 .collect();
@@ -125,9 +125,9 @@ mod tests {
     }
 
     /// Packets on each link when every terminal s sends to terminal (s + shift) mod n.
-    fn loads(fabric: &Fabric, routing: &dyn Routing, shift: u32) -> BTreeMap<(u32, u32), u32> {
+    fn loads(fabric: &Fabric, routing: &dyn Routing, shift: u32) -> SortedMap<(u32, u32), u32> {
         let n = fabric.terminals();
-        let mut loads = BTreeMap::new();
+        let mut loads = SortedMap::new();
         for s in 0..n {
             for (router, port, _) in testing::path(fabric, routing, s, (s + shift) % n, 0) {
                 *loads.entry((router, port)).or_insert(0) += 1;
@@ -159,7 +159,7 @@ mod tests {
         let fabric = tree();
         let routing = build(fabric.clone(), true).unwrap();
         for source in [0, 5, 63] {
-            let tops: BTreeSet<u32> = (0..64)
+            let tops: SortedSet<u32> = (0..64)
                 .filter(|d| d / 16 != source / 16)
                 .map(|d| testing::path(&fabric, routing.as_ref(), source, d, 0)[2].0)
                 .collect();

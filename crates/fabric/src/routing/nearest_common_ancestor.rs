@@ -73,8 +73,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
-    use base::index::PortId;
-    use std::collections::BTreeMap;
+    use base::{index::PortId, sorted::SortedMap};
 
     fn bind(k: u64, levels: u64) -> (Arc<Fabric>, Box<dyn Routing>) {
         let fabric =
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn random_paths_use_all_common_ancestors_evenly() {
         let (fabric, routing) = bind(3, 3);
-        let mut tops = BTreeMap::new();
+        let mut tops = SortedMap::new();
         for seed in 0..9000 {
             let path = testing::path(&fabric, routing.as_ref(), 0, 26, seed);
             assert_eq!(path.len(), 5);
@@ -107,7 +106,7 @@ mod tests {
         let up = [("up", Constant::Text("least-queue"))];
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &up)).unwrap();
         // A leaf has 4 terminals, then two cables to each of two tops.
-        let mut busy = testing::Backlogs(BTreeMap::from([(4, 64), (5, 64), (7, 64)]));
+        let mut busy = testing::Backlogs(SortedMap::from([(4, 64), (5, 64), (7, 64)]));
         for seed in 0..10 {
             let choice = routing.route(&mut testing::hop(&fabric, 0, 31, seed), &mut busy);
             assert_eq!(choice.port, PortId::new(6));

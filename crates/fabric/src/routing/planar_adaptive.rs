@@ -98,7 +98,7 @@ impl Routing for PlanarAdaptive {
 mod tests {
     use super::*;
     use crate::{deadlock, metrics::distances, registry::values, routing::testing};
-    use std::collections::BTreeMap;
+    use base::sorted::SortedMap;
 
     #[test]
     fn three_channels_are_enough_and_paths_are_shortest() {
@@ -121,7 +121,7 @@ mod tests {
         let fabric = testing::grid(false, &[4, 4, 4]);
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         for (busy, free) in [(1, 3), (3, 1)] {
-            let mut congestion = testing::Backlogs(BTreeMap::from([(busy, 64)]));
+            let mut congestion = testing::Backlogs(SortedMap::from([(busy, 64)]));
             let choice = routing.route(&mut testing::hop(&fabric, 0, 63, 1), &mut congestion);
             assert_eq!(choice.port, PortId::new(free), "dimension 2 is of a later plane");
         }

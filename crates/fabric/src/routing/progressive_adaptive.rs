@@ -295,8 +295,10 @@ mod tests {
         routing::testing::{self, Backlogs},
         topology::dragonfly::DragonflyShape,
     };
-    use base::index::{ChannelId, RouterId};
-    use std::collections::{BTreeMap, BTreeSet};
+    use base::{
+        index::{ChannelId, RouterId},
+        sorted::{SortedMap, SortedSet},
+    };
 
     fn bind(fabric: &Arc<Fabric>, threshold: u64) -> Box<dyn Routing> {
         let sample = [("adaptive_threshold", Constant::Int(threshold))];
@@ -317,7 +319,7 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = bind(&fabric, 0);
         for seed in 0..100 {
-            let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(BTreeMap::new()));
+            let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(SortedMap::new()));
             assert_eq!((choice.port.number(), choice.vc.number(), choice.state & DIVERTED), (STRAIGHT, 0, 0));
         }
     }
@@ -346,9 +348,9 @@ mod tests {
     fn the_intermediate_group_is_drawn_from_all_others() {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = bind(&fabric, 0);
-        let mut counts = BTreeMap::new();
+        let mut counts = SortedMap::new();
         for seed in 0..7000 {
-            let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(BTreeMap::new()));
+            let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(SortedMap::new()));
             *counts.entry(choice.state & !DRAWN).or_insert(0) += 1;
         }
         assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
@@ -371,7 +373,7 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = bind(&fabric, 0);
         // Router 3's global ports 3 and 4 lead to groups 7 and 8; 8 is the destination's.
-        let mut busy = Backlogs(BTreeMap::from([(4, 64)]));
+        let mut busy = Backlogs(SortedMap::from([(4, 64)]));
         for drawn in 1..8 {
             let choice = routing.route(&mut second(&fabric, drawn, 1), &mut busy);
             assert_eq!(
@@ -380,7 +382,7 @@ mod tests {
                 "drawn {drawn}"
             );
         }
-        let mut both = Backlogs(BTreeMap::from([(3, 32), (4, 64)]));
+        let mut both = Backlogs(SortedMap::from([(3, 32), (4, 64)]));
         assert_eq!(
             routing.route(&mut second(&fabric, 1, 1), &mut both),
             Choice { port: PortId::new(4), vc: ChannelId::new(1), state: 0 }
@@ -392,7 +394,7 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = bind(&fabric, 0);
         // At router 1 (global ports to groups 3 and 4), bound for group 4 whatever the backlog.
-        let mut busy = Backlogs(BTreeMap::from([(4, 1 << 20)]));
+        let mut busy = Backlogs(SortedMap::from([(4, 1 << 20)]));
         let state = DRAWN | DIVERTED | 4;
         let mut hop =
             Hop { router: RouterId::new(1), in_port: PortId::new(0), visited: 1, state, ..first(&fabric, 1) };
@@ -431,7 +433,7 @@ mod tests {
     fn the_least_busy_of_the_parallel_paths_is_taken() {
         let fabric = testing::dragonfly([33, 32, 1, 4]);
         let routing = bind(&fabric, u64::MAX);
-        let ports = |backlogs: &[(u32, u64)]| -> BTreeSet<u32> {
+        let ports = |backlogs: &[(u32, u64)]| -> SortedSet<u32> {
             let mut congestion = Backlogs(backlogs.iter().copied().collect());
             (0..200)
                 .map(|seed| {
@@ -440,9 +442,9 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(ports(&[]), BTreeSet::from([4, 12, 20, 28]));
-        assert_eq!(ports(&[(4, 9), (12, 3), (20, 7), (28, 3)]), BTreeSet::from([12, 28]));
-        assert_eq!(ports(&[(4, 9), (12, 3), (20, 7), (28, 4)]), BTreeSet::from([12]));
+        assert_eq!(ports(&[]), SortedSet::from([4, 12, 20, 28]));
+        assert_eq!(ports(&[(4, 9), (12, 3), (20, 7), (28, 3)]), SortedSet::from([12, 28]));
+        assert_eq!(ports(&[(4, 9), (12, 3), (20, 7), (28, 4)]), SortedSet::from([12]));
     }
 
     #[test]

@@ -227,11 +227,11 @@ mod tests {
             testing::{self, Backlogs},
         },
     };
-    use base::index::{ChannelId, PortId, RouterId};
-    use std::{
-        collections::{BTreeMap, BTreeSet},
-        sync::Arc,
+    use base::{
+        index::{ChannelId, PortId, RouterId},
+        sorted::{SortedMap, SortedSet},
     };
+    use std::sync::Arc;
 
     fn bind(fabric: &Arc<Fabric>) -> Box<dyn Routing> {
         let sample = [("adaptive_threshold", Constant::Int(0))];
@@ -267,10 +267,10 @@ mod tests {
         let fabric = fabric();
         let routing = bind(&fabric);
         // From group 0 to group 8, that is spine 3 and so port 3.
-        let mut busy = Backlogs(BTreeMap::from([(3, 64)]));
-        let choices: BTreeSet<Choice> =
+        let mut busy = Backlogs(SortedMap::from([(3, 64)]));
+        let choices: SortedSet<Choice> =
             (0..200).map(|seed| routing.route(&mut testing::hop(&fabric, 0, 71, seed), &mut busy)).collect();
-        let diverted: BTreeSet<u32> = choices
+        let diverted: SortedSet<u32> = choices
             .iter()
             .filter(|c| c.state & DIVERTED != 0)
             .map(|c| c.state & !(DRAWN | DIVERTED))
@@ -289,7 +289,7 @@ mod tests {
         let fabric = fabric();
         let routing = bind(&fabric);
         // At spine 3 of group 0 (router 7), bound for group 8 over port 5; its other link leads to group 7.
-        let mut busy = Backlogs(BTreeMap::from([(5, 64)]));
+        let mut busy = Backlogs(SortedMap::from([(5, 64)]));
         let first = testing::hop(&fabric, 0, 71, 1);
         let mut hop = crate::routing::Hop {
             router: RouterId::new(7),
@@ -306,7 +306,7 @@ mod tests {
         let links = fabric.ports_of(RouterId::new(7));
         let crate::graph::Peer::Router { router, port } = links[4].peer else { panic!("unplugged") };
         let mut hop = crate::routing::Hop { router, in_port: port, visited: 2, state: 0, ..first };
-        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
+        let choice = routing.route(&mut hop, &mut Backlogs(SortedMap::new()));
         assert_eq!((choice.vc.number(), choice.state), (1, 0));
     }
 
@@ -334,15 +334,15 @@ mod tests {
             assert!(links <= if s / 6 == d / 6 { 2 } else { 5 }, "{s} -> {d}: {links}");
         }
         // Port 0 of router 0 leads to router 1, port 1 to router 2, port 2 down the column, port 3 to group 1.
-        let mut busy = Backlogs(BTreeMap::from([(0, 64)]));
-        let choices: BTreeSet<Choice> =
+        let mut busy = Backlogs(SortedMap::from([(0, 64)]));
+        let choices: SortedSet<Choice> =
             (0..200).map(|seed| routing.route(&mut testing::hop(&fabric, 0, 12, seed), &mut busy)).collect();
-        let diverted: BTreeSet<(u32, u32)> = choices
+        let diverted: SortedSet<(u32, u32)> = choices
             .iter()
             .filter(|c| c.state & DIVERTED != 0 || c.port == PortId::new(3))
             .map(|c| (c.port.number(), c.state & !(DRAWN | DIVERTED)))
             .collect();
-        assert_eq!(diverted, BTreeSet::from([(1, 3), (3, 0)]), "{choices:?}");
+        assert_eq!(diverted, SortedSet::from([(1, 3), (3, 0)]), "{choices:?}");
         assert!(choices.iter().all(|c| c.vc == ChannelId::FIRST));
         // At router 1, whose own link leads to group 2, it is not too late: its link is busy, and no other group is linked.
         let first = testing::hop(&fabric, 0, 12, 1);
@@ -353,7 +353,7 @@ mod tests {
             state: DRAWN | 3,
             ..first
         };
-        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 64)])));
+        let choice = routing.route(&mut hop, &mut Backlogs(SortedMap::from([(3, 64)])));
         assert_eq!((choice.port.number(), choice.state), (3, 0), "without another way it waits");
         // A packet that is bound for group 3 keeps to it.
         let mut hop = crate::routing::Hop {
@@ -363,7 +363,7 @@ mod tests {
             state: DRAWN | DIVERTED | 3,
             ..first
         };
-        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 1 << 20)])));
+        let choice = routing.route(&mut hop, &mut Backlogs(SortedMap::from([(3, 1 << 20)])));
         assert_eq!((choice.port.number(), choice.vc.number(), choice.state), (3, 0, 0));
     }
 }

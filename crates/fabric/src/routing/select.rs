@@ -135,8 +135,10 @@ fn least(count: u32, hop: &mut Hop, mut score: impl FnMut(u32) -> u64) -> u32 {
 mod tests {
     use super::*;
     use crate::routing::testing::{self, Backlogs, Never};
-    use base::rng::{Purpose, Stream};
-    use std::collections::BTreeMap;
+    use base::{
+        rng::{Purpose, Stream},
+        sorted::SortedMap,
+    };
 
     #[test]
     fn turns_are_even_for_every_window_of_packets() {
@@ -163,7 +165,7 @@ mod tests {
         let mut counts = [0; 4];
         for seed in 0..3000 {
             let mut hop = testing::hop(&fabric, 0, 1, seed);
-            let mut busy = Backlogs(BTreeMap::from([(4, 64), (5, 32), (6, 32), (7, 32)]));
+            let mut busy = Backlogs(SortedMap::from([(4, 64), (5, 32), (6, 32), (7, 32)]));
             counts[Select::LeastQueue
                 .port(
                     &[PortId::new(4), PortId::new(5), PortId::new(6), PortId::new(7)],

@@ -9,8 +9,9 @@ use base::{
     index::{ChannelId, PortId, RouterId, TerminalId},
     registry::find,
     rng::{Purpose, Stream},
+    sorted::SortedMap,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// Panics when asked.
 pub(crate) struct Never;
@@ -22,7 +23,7 @@ impl Congestion for Never {
 }
 
 /// Backlog by port; others are idle.
-pub(crate) struct Backlogs(pub(super) BTreeMap<u32, u64>);
+pub(crate) struct Backlogs(pub(super) SortedMap<u32, u64>);
 
 impl Congestion for Backlogs {
     fn backlog(&mut self, port: PortId) -> u64 {
@@ -86,7 +87,7 @@ pub(crate) fn path(
     let mut hop = hop(fabric, source, destination, seed);
     let mut path = Vec::new();
     loop {
-        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
+        let choice = routing.route(&mut hop, &mut Backlogs(SortedMap::new()));
         path.push((hop.router.number(), choice.port.number(), choice.vc.number()));
         assert!(path.len() < 1000, "{source} -> {destination} never ends");
         match fabric.ports_of(hop.router)[choice.port.index()].peer {

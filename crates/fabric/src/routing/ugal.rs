@@ -79,8 +79,10 @@ mod tests {
         registry::{Constant, values},
         routing::{Choice, Congestion, Routing, testing},
     };
-    use base::index::{LinkId, PortId, RouterId};
-    use std::collections::BTreeMap;
+    use base::{
+        index::{LinkId, PortId, RouterId},
+        sorted::SortedMap,
+    };
 
     fn bind(entry: &RoutingEntry, fabric: &Arc<Fabric>, sample: &[(&str, Constant)]) -> Box<dyn Routing> {
         (entry.build)(fabric.clone(), &values(entry.about.params, sample)).unwrap()
@@ -88,8 +90,8 @@ mod tests {
 
     /// Backlogs of the asking router by port and of all links by number.
     struct Queues {
-        here: BTreeMap<PortId, u64>,
-        everywhere: BTreeMap<LinkId, u64>,
+        here: SortedMap<PortId, u64>,
+        everywhere: SortedMap<LinkId, u64>,
     }
 
     impl Congestion for Queues {
@@ -115,8 +117,8 @@ mod tests {
         let (down, up) = (PortId::new(0), PortId::new(1));
         let goes_down = |up_bytes, down_bytes| {
             let mut queues = Queues {
-                here: BTreeMap::from([(up, up_bytes), (down, down_bytes)]),
-                everywhere: BTreeMap::new(),
+                here: SortedMap::from([(up, up_bytes), (down, down_bytes)]),
+                everywhere: SortedMap::new(),
             };
             (0..400).filter(|&seed| first(routing.as_ref(), &ring, seed, &mut queues).port == down).count()
         };
@@ -131,7 +133,8 @@ mod tests {
     fn a_threshold_favours_the_minimal_path() {
         let ring = testing::grid(true, &[8]);
         let routing = bind(&LOCAL, &ring, &[("threshold", Constant::Int(64))]);
-        let mut queues = Queues { here: BTreeMap::from([(PortId::new(1), 64)]), everywhere: BTreeMap::new() };
+        let mut queues =
+            Queues { here: SortedMap::from([(PortId::new(1), 64)]), everywhere: SortedMap::new() };
         assert!(
             (0..100).all(|seed| first(routing.as_ref(), &ring, seed, &mut queues).port == PortId::new(1))
         );
@@ -141,12 +144,12 @@ mod tests {
     fn remote_queues_count_for_ugal_g_only() {
         // From 0 to 3 on a ring of eight: straight over 1 and 2.
         let ring = testing::grid(true, &[8]);
-        let everywhere = BTreeMap::from([(ring.port_index(RouterId::new(2), PortId::new(1)), 1 << 20)]);
+        let everywhere = SortedMap::from([(ring.port_index(RouterId::new(2), PortId::new(1)), 1 << 20)]);
         for (entry, diverts) in [(&LOCAL, false), (&GLOBAL, true)] {
             let routing = bind(entry, &ring, &[("candidates", Constant::Int(8))]);
             assert_eq!(routing.facts().needs_published, diverts);
             let mut queues =
-                Queues { here: BTreeMap::from([(PortId::new(1), 1)]), everywhere: everywhere.clone() };
+                Queues { here: SortedMap::from([(PortId::new(1), 1)]), everywhere: everywhere.clone() };
             if !diverts {
                 queues.here.clear();
             }
@@ -165,7 +168,7 @@ mod tests {
         let sample = [("dims", Constant::Ints(&[4, 4])), ("cables", Constant::Ints(&[2, 2]))];
         let fabric = testing::build("hyperx", &sample);
         let routing = bind(&GLOBAL, &fabric, &[("candidates", Constant::Int(64))]);
-        let busy: BTreeMap<LinkId, u64> =
+        let busy: SortedMap<LinkId, u64> =
             LinkId::first(fabric.router_ports()).filter(|p| p.number() % 3 == 0).map(|p| (p, 1000)).collect();
         let mut mean = 0;
         for seed in 0..200 {

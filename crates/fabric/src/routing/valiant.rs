@@ -40,8 +40,8 @@ mod tests {
         registry::{Constant, values},
         routing::{Routing, testing},
     };
-    use base::param::Problem;
-    use std::{collections::BTreeMap, sync::Arc};
+    use base::{param::Problem, sorted::SortedMap};
+    use std::sync::Arc;
 
     fn bind(fabric: &Arc<Fabric>, sample: &[(&str, Constant)]) -> Result<Box<dyn Routing>, Vec<Problem>> {
         (ROUTING.build)(fabric.clone(), &values(ROUTING.about.params, sample))
@@ -54,7 +54,7 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = bind(&fabric, &[BY_GROUP]).unwrap();
         // From group 0 to group 8: the groups of the routers on the way.
-        let mut visited = BTreeMap::new();
+        let mut visited = SortedMap::new();
         for seed in 0..7000 {
             let path = testing::path(&fabric, routing.as_ref(), 0, 71, seed);
             let mut groups: Vec<u32> = path.iter().map(|step| step.0 / 4).collect();

@@ -1,8 +1,10 @@
 //! What a subnet consists of: nodes, edges, tables, lanes, and what can be asked of the graph.
 
 use super::role::Role;
-use base::visible;
-use std::collections::{BTreeMap, BTreeSet};
+use base::{
+    sorted::{SortedMap, SortedSet},
+    visible,
+};
 
 /// No edge, node or host.
 pub const NONE: u32 = u32::MAX;
@@ -275,7 +277,7 @@ impl Subnet {
     pub fn roles(&self) -> Vec<(&'static str, usize, usize)> {
         let count = |nodes: &mut dyn Iterator<Item = &Node>, role: Role| {
             let of_role = nodes.filter(|n| n.role == role);
-            let ends: BTreeSet<(u64, u64)> =
+            let ends: SortedSet<(u64, u64)> =
                 (0u64..).zip(of_role).map(|(i, n)| if n.guid == 0 { (0, i) } else { (n.guid, 0) }).collect();
             ends.len()
         };
@@ -297,7 +299,7 @@ impl Subnet {
             .map(|(i, _)| i)
             .collect();
         let speed = |&c: &u32| self.edges[c as usize].speed;
-        let mut counts: BTreeMap<Speed, u32> = BTreeMap::new();
+        let mut counts: SortedMap<Speed, u32> = SortedMap::new();
         cables.iter().for_each(|c| *counts.entry(speed(c)).or_default() += 1);
         let usual = counts.iter().max_by_key(|(s, n)| (**n, s.mbit())).map(|(s, _)| *s);
         let Some(usual) = usual else { return Vec::new() };

@@ -1,12 +1,14 @@
 //! The numbers that models are compared by, and their errors against the reference.
 
 use super::ran::Ran;
-use base::time::{Ps, display};
+use base::{
+    sorted::SortedMap,
+    time::{Ps, display},
+};
 use results::{
     numbers::numbers,
     summary::{State, Summary},
 };
-use std::collections::BTreeMap;
 
 /// Accepted traffic as a fraction of the bandwidth.
 pub const ACCEPTED: &str = "throughput.accepted_fraction";
@@ -40,7 +42,7 @@ pub type Values = Vec<Option<f64>>;
 /// What at least two runs have, with their values.
 #[must_use]
 pub fn measures(runs: &[&Ran]) -> Vec<(Measure, Values)> {
-    let all: Vec<BTreeMap<String, f64>> =
+    let all: Vec<SortedMap<String, f64>> =
         runs.iter().map(|ran| numbers(&ran.summary).into_iter().collect()).collect();
     let jobs: Vec<&str> =
         runs.first().map_or_else(Vec::new, |r| r.summary.jobs.iter().map(|j| &*j.name).collect());

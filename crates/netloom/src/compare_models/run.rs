@@ -15,9 +15,9 @@ use crate::{
     unread,
     watcher::Watcher,
 };
-use base::{units::parse_bytes, visible};
+use base::{sorted::SortedSet, units::parse_bytes, visible};
 use model::Progress;
-use std::{collections::BTreeSet, sync::Mutex};
+use std::sync::Mutex;
 
 /// The same experiment on every model of the registry, one after the other, so that their times can be compared.
 ///
@@ -88,7 +88,7 @@ fn reason(failure: &Error) -> String {
 struct Named<'a> {
     name: &'static str,
     watcher: &'a dyn Watcher,
-    remarks: &'a Mutex<BTreeSet<String>>,
+    remarks: &'a Mutex<SortedSet<String>>,
 }
 
 impl Watcher for Named<'_> {

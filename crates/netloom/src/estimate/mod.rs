@@ -24,6 +24,7 @@ use crate::{
 };
 use base::{
     diag::Diagnostics,
+    sorted::SortedMap,
     units::{parse_bytes, percent},
 };
 use model::{
@@ -36,7 +37,6 @@ use results::{
     summary::{EstimatedError, State, Summary},
     table::Table,
 };
-use std::collections::BTreeMap;
 use windows::{Flowed, Piece};
 
 /// Part of the run's bytes that is played if nothing else is said.
@@ -203,7 +203,7 @@ fn makespan(summary: &Summary) -> f64 {
 /// What came of the pieces of a span on a model: how long they took together, and each by its source and number.
 struct Played {
     span: f64,
-    times: BTreeMap<(u32, u32), f64>,
+    times: SortedMap<(u32, u32), f64>,
 }
 
 /// Spans of the run, on both models.

@@ -9,10 +9,10 @@ use super::{
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Param, Value},
+    sorted::SortedMap,
     units::MAX_TIME,
 };
 use model::section::Section;
-use std::collections::BTreeMap;
 use workload::registry::{
     ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, NOISE, NOISE_FILE, OUTSTANDING, PlacementEntry, REPLY,
     SIZE_DISTRIBUTION, SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
@@ -172,7 +172,7 @@ fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
 /// Copies have names that nobody wrote: they must not be those of other jobs, since results know jobs by name.
 fn names_of_copies(jobs: &[Job], diagnostics: &mut Diagnostics) {
     let copied = |job: &Job| job.section.places.contains_key(COPIES);
-    let mut known: BTreeMap<&str, &Job> = BTreeMap::new();
+    let mut known: SortedMap<&str, &Job> = SortedMap::new();
     for job in jobs {
         let Some(Value::Text(name)) = job.section.get("name") else { continue };
         let Some(other) = known.insert(name, job) else { continue };

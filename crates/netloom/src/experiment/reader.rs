@@ -12,9 +12,10 @@ use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Kind, Param, Value, Values},
     registry::{Registered, nearest},
+    sorted::SortedMap,
 };
 use model::section::Section;
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 /// Default of a key that may be left out and then has no value (text: the empty one).
 pub const OPTIONAL: Option<&str> = Some("");
@@ -39,7 +40,7 @@ pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagn
     let mut section = Section {
         params: spec.params.clone(),
         values: Values::default(),
-        places: BTreeMap::new(),
+        places: SortedMap::new(),
         home,
         complete: true,
     };

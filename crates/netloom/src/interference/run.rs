@@ -21,15 +21,12 @@ use crate::{
     side_by_side::{self, Crew, Heard},
     watcher::Watcher,
 };
-use base::diag::Diagnostics;
+use base::{diag::Diagnostics, sorted::SortedSet};
 use model::entry::Contention;
 use results::summary::Summary;
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use workload::registry::Takes;
 
@@ -79,7 +76,7 @@ pub fn interference(
         count: count as u64,
         stopped: AtomicBool::new(false),
     };
-    let (mut runs, mut said) = (Vec::with_capacity(count), BTreeSet::new());
+    let (mut runs, mut said) = (Vec::with_capacity(count), SortedSet::new());
     let ran = side_by_side::run((count, together), &crew, &mut |heard| {
         match heard {
             Heard::Remark(text) if said.insert(text.clone()) => watcher.remark(&text),

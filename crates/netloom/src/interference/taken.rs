@@ -1,10 +1,9 @@
 //! What a job took in a run.
 
 use crate::compare_models::measures;
-use base::{index::TerminalId, time::Ps};
+use base::{index::TerminalId, sorted::SortedMap, time::Ps};
 use model::{Finished, setup::JobSetup};
 use results::{summary::Job, table::Table};
-use std::collections::BTreeMap;
 
 /// Flag of runs that ended while programs had operations left.
 const UNFINISHED: &str = "unfinished-programs";
@@ -83,7 +82,7 @@ fn by_job(tables: &[Table], jobs: &[JobSetup]) -> Vec<Vec<Ps>> {
     else {
         return found;
     };
-    let mut job_of: BTreeMap<TerminalId, usize> = BTreeMap::new();
+    let mut job_of: SortedMap<TerminalId, usize> = SortedMap::new();
     for (n, job) in jobs.iter().enumerate().filter(|(_, job)| job.work.traffic().is_some()) {
         job_of.extend(job.placement.iter().map(|&terminal| (terminal, n)));
     }

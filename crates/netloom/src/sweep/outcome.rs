@@ -4,8 +4,9 @@ use super::{
     points::Point,
     store::{FAILED, Record},
 };
+use base::sorted::SortedMap;
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 /// Most points that are listed one by one.
 const LISTED: usize = 20;
@@ -45,8 +46,8 @@ impl Outcome {
         self.rows.iter().any(|row| row.record.state == FAILED)
     }
 
-    fn states(&self) -> BTreeMap<&str, usize> {
-        let mut states = BTreeMap::new();
+    fn states(&self) -> SortedMap<&str, usize> {
+        let mut states = SortedMap::new();
         self.rows.iter().for_each(|row| *states.entry(row.record.state.as_str()).or_default() += 1);
         states
     }

@@ -20,12 +20,10 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
+    sorted::{SortedMap, SortedSet},
     visible,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 /// A sweep whose points are all valid experiments, as far as that can be seen without building their networks.
 pub struct Plan {
@@ -123,7 +121,7 @@ pub fn plan_text(registry: &Registry, input: &Input, text: String) -> Result<Opt
 struct Common<'a> {
     watcher: &'a dyn Watcher,
     /// Such notes, and at how many points each was heard.
-    notes: Mutex<BTreeMap<String, usize>>,
+    notes: Mutex<SortedMap<String, usize>>,
 }
 
 impl Common<'_> {
@@ -182,7 +180,7 @@ impl Plan {
     /// # Errors
     /// The first that cannot run; which one it is, is remarked.
     pub fn check(&self, options: &RunOptions, watcher: &dyn Watcher) -> Result<Checked, Error> {
-        let (mut known, mut first, mut bytes) = (BTreeSet::new(), None, 0);
+        let (mut known, mut first, mut bytes) = (SortedSet::new(), None, 0);
         let common = Common { watcher, notes: Mutex::default() };
         for point in self.chains.iter().flat_map(|chain| &chain.points) {
             let (experiment, mistakes) = self.read(point);

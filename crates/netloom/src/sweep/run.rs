@@ -27,11 +27,10 @@ use crate::{
     together::all_ready,
     watcher::Watcher,
 };
-use base::world::World;
+use base::{sorted::SortedSet, world::World};
 use model::Finished;
 use results::summary::State;
 use std::{
-    collections::BTreeSet,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -81,7 +80,7 @@ pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outc
         watcher,
         done: AtomicU64::new(0),
     };
-    let (mut rows, mut missing, mut said) = (Vec::new(), 0, BTreeSet::new());
+    let (mut rows, mut missing, mut said) = (Vec::new(), 0, SortedSet::new());
     let ran = side_by_side::run((plan.chains.len(), together), &crew, &mut |heard| {
         match heard {
             Heard::Remark(text) if said.insert(text.clone()) => watcher.remark(&text),
@@ -138,7 +137,7 @@ pub fn run_over(
     }
     // All is kept by now, so nothing is run; but it was not before.
     let mut outcome = run(plan, &Asked { again: &[], ..asked.clone() }, watcher)?;
-    let now = all.iter().flat_map(|ids| ids.split(|&byte| byte == b'\n')).collect::<BTreeSet<_>>();
+    let now = all.iter().flat_map(|ids| ids.split(|&byte| byte == b'\n')).collect::<SortedSet<_>>();
     outcome.rows.iter_mut().for_each(|row| row.kept &= !now.contains(row.record.id.as_bytes()));
     Ok(Some(outcome))
 }

@@ -9,12 +9,11 @@ use crate::{
     execute::without_engine,
     output::{Program, named_inputs},
 };
-use base::visible;
+use base::{sorted::SortedMap, visible};
 use results::{output::Input, summary::Summary, table::Table};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::{
-    collections::BTreeMap,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -81,7 +80,7 @@ impl Record {
 pub struct Store {
     path: PathBuf,
     /// Hashes of files that experiments name: each file is read once.
-    hashed: Mutex<BTreeMap<String, Vec<Input>>>,
+    hashed: Mutex<SortedMap<String, Vec<Input>>>,
     /// Numbers the files that are being written.
     written: AtomicU64,
 }

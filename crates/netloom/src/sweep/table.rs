@@ -11,13 +11,14 @@ use crate::{
     experiment::{level::Measure, sweep::Sweep},
     output::Program,
 };
+use base::sorted::SortedMap;
 use results::{
     numbers::numbers,
     summary::State,
     table::{Column, Table},
 };
 use serde_json::json;
-use std::{collections::BTreeMap, io::Write};
+use std::io::Write;
 
 /// Writes the tables and the list of points.
 ///
@@ -67,7 +68,7 @@ pub fn points(sweep: &Sweep, rows: &[Row]) -> Table {
         .with("seed", Column::U64(rows.iter().map(|row| row.point.seed).collect()))
         .with("state", text(&|row| row.record.state.clone()))
         .with("flags", text(&flags));
-    let all: Vec<BTreeMap<String, f64>> =
+    let all: Vec<SortedMap<String, f64>> =
         rows.iter().map(|row| numbers_of(row).into_iter().collect()).collect();
     for name in names(rows) {
         if table.column(&name).is_none() {
@@ -84,7 +85,7 @@ fn numbers_of(row: &Row) -> Vec<(String, f64)> {
 
 /// Names of all numbers, in the order of the summaries.
 fn names(rows: &[Row]) -> Vec<String> {
-    let (mut names, mut known) = (Vec::new(), std::collections::BTreeSet::new());
+    let (mut names, mut known) = (Vec::new(), base::sorted::SortedSet::new());
     for (name, _) in rows.iter().flat_map(numbers_of) {
         if known.insert(name.clone()) {
             names.push(name);

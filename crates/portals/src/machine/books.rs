@@ -1,8 +1,8 @@
 //! What `--check` keeps of messages: what is posted, put on the network and served, by serial alone.
 
 use crate::core::message::Message;
-use base::{hash::mix64, index::RankId};
-use std::collections::{BTreeMap, VecDeque};
+use base::{hash::mix64, index::RankId, sorted::SortedMap};
+use std::collections::VecDeque;
 
 /// Most faults that are kept.
 const MOST: usize = 16;
@@ -51,7 +51,7 @@ impl Open {
     }
 
     /// All of them by serial.
-    pub fn all(&self) -> BTreeMap<u64, Posted> {
+    pub fn all(&self) -> SortedMap<u64, Posted> {
         self.0.iter().filter_map(|&(serial, posted)| Some((serial, posted?))).collect()
     }
 }
@@ -64,9 +64,9 @@ pub(super) struct Books {
     /// Copies on the network, by place of the flight.
     pub on_network: Vec<u32>,
     /// By pair, the turn that follows the last one that came.
-    turns: BTreeMap<u32, u64>,
+    turns: SortedMap<u32, u64>,
     /// By pair, the turn that follows the last one that was served.
-    served: BTreeMap<u32, u64>,
+    served: SortedMap<u32, u64>,
     pub faults: Vec<String>,
 }
 

@@ -8,10 +8,8 @@ use super::{
     agenda::Item,
     books::{Books, digest},
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use base::sorted::{SortedMap, SortedSet};
+use std::cmp::Reverse;
 
 /// Most faults that are kept.
 const MOST: usize = 16;
@@ -20,14 +18,14 @@ const MOST: usize = 16;
 #[derive(Default)]
 struct Dues {
     /// Copies of flights: where they are does not matter.
-    copies: BTreeMap<u32, u32>,
+    copies: SortedMap<u32, u32>,
     /// Copies in the hands of an engine that sends: fetched, and not yet at their end.
-    in_hand: BTreeMap<u32, u32>,
+    in_hand: SortedMap<u32, u32>,
     /// By node and engine.
-    engines: BTreeMap<(u32, bool), u32>,
-    receiving: BTreeMap<(u32, bool), u32>,
-    controls: BTreeMap<u32, usize>,
-    alarms: BTreeSet<u32>,
+    engines: SortedMap<(u32, bool), u32>,
+    receiving: SortedMap<(u32, bool), u32>,
+    controls: SortedMap<u32, usize>,
+    alarms: SortedSet<u32>,
 }
 
 impl Machine {
@@ -83,7 +81,7 @@ impl Machine {
         self.held.values().chain(self.behind.values()).for_each(|&flight| add(flight, 1));
         let on_network = (0..).zip(&books.on_network).filter(|(_, copies)| **copies > 0);
         on_network.for_each(|(flight, &copies)| add(flight, copies));
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        let free: SortedSet<u32> = self.free.iter().copied().collect();
         if free.len() != self.free.len() {
             faults.push("a flight's place is free twice".to_owned());
         }
@@ -106,7 +104,7 @@ impl Machine {
 
     /// What is posted and not served is a flight, as it was posted; what is served is in no books.
     fn flights_and_books(&self, books: &Books, faults: &mut Vec<String>) {
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        let free: SortedSet<u32> = self.free.iter().copied().collect();
         let mut left = books.posted.all();
         for (place, f) in (0u32..).zip(&self.flights).filter(|(p, f)| !free.contains(p) && !f.low_level) {
             match left.remove(&f.serial) {
@@ -131,13 +129,13 @@ impl Machine {
 
     /// Engines, entries, timers and what crosses the bus, by node.
     fn interfaces(&self, books: &Books, dues: &Dues, faults: &mut Vec<String>) {
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
-        let mut held: BTreeMap<(u32, bool), u32> = BTreeMap::new();
-        let mut open: BTreeMap<(u32, bool), u32> = BTreeMap::new();
+        let free: SortedSet<u32> = self.free.iter().copied().collect();
+        let mut held: SortedMap<(u32, bool), u32> = SortedMap::new();
+        let mut open: SortedMap<(u32, bool), u32> = SortedMap::new();
         for (place, f) in (0u32..).zip(&self.flights).filter(|(place, _)| !free.contains(place)) {
             let node = f.ends.0.number();
             if f.holds_engine {
-                let of = |map: &BTreeMap<u32, u32>| map.get(&place).copied().unwrap_or(0);
+                let of = |map: &SortedMap<u32, u32>| map.get(&place).copied().unwrap_or(0);
                 *held.entry((node, self.answers(place))).or_default() +=
                     of(&dues.in_hand) + books.on_network.get(place as usize).copied().unwrap_or(0);
             }
@@ -149,7 +147,7 @@ impl Machine {
         for (node, nic) in self.nics.iter() {
             let n = node.number();
             for answers in [false, true] {
-                let count = |of: &BTreeMap<(u32, bool), u32>| of.get(&(n, answers)).copied().unwrap_or(0);
+                let count = |of: &SortedMap<(u32, bool), u32>| of.get(&(n, answers)).copied().unwrap_or(0);
                 let (exit, receives) = (&nic.tx[usize::from(answers)], nic.rx[usize::from(answers)].1);
                 if exit.busy != count(&held) + count(&dues.engines) {
                     faults.push(format!("node {n} counts {} engines that send", exit.busy));
@@ -195,7 +193,7 @@ impl Machine {
         let waiting =
             self.nics.cells().iter().flat_map(|nic| nic.rx.iter()).flat_map(|rx| rx.0.iter().copied());
         let all = in_engines.chain(waiting).chain(self.behind.values().copied());
-        let there: BTreeSet<(u32, u64)> = all.filter_map(turn).collect();
+        let there: SortedSet<(u32, u64)> = all.filter_map(turn).collect();
         for (pair, &(begun, served)) in (0u32..).zip(&self.received) {
             let count = there.range((pair, 0)..=(pair, u64::MAX)).count() as u64;
             if served + count != begun {
@@ -228,8 +226,8 @@ impl Machine {
             }
         }
         // The next turn is of a message that is under way, or nothing is.
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
-        let mut turns: BTreeSet<(u32, u64)> = self.skipped.clone();
+        let free: SortedSet<u32> = self.free.iter().copied().collect();
+        let mut turns: SortedSet<(u32, u64)> = self.skipped.clone();
         let unserved = (0u32..).zip(&self.flights).filter(|(place, f)| !free.contains(place) && !f.served);
         turns.extend(unserved.filter_map(|(_, f)| f.order));
         if let Some((pair, order)) = turns.iter().find(|t| t.1 < turn(t.0).1) {

@@ -12,13 +12,11 @@ use crate::{
 };
 use base::{
     index::{RankId, TerminalId},
+    sorted::SortedSet,
     time::Ps,
 };
 use model::messages::{self, MessageNetwork};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, VecDeque},
-};
+use std::{cmp::Reverse, collections::VecDeque};
 
 const RANKS: u32 = 4;
 const US: Ps = 1_000_000;
@@ -124,7 +122,7 @@ fn busy() -> Machine {
 type Fault = (&'static str, fn(&mut Machine) -> Option<()>);
 
 fn in_use(m: &Machine, wanted: impl Fn(&Flight) -> bool) -> Option<u32> {
-    let free: BTreeSet<u32> = m.free.iter().copied().collect();
+    let free: SortedSet<u32> = m.free.iter().copied().collect();
     (0..m.flights.len() as u32).find(|p| !free.contains(p) && wanted(&m.flights[*p as usize]))
 }
 

@@ -12,7 +12,7 @@ use model::messages::Message as Sent;
 /// Carries each message in 500 ns and its bytes at 10 GB/s.
 #[derive(Default)]
 struct Net {
-    due: BTreeMap<(Ps, u64), u32>,
+    due: SortedMap<(Ps, u64), u32>,
     sent: u64,
     seed: u64,
 }
@@ -37,8 +37,8 @@ impl MessageNetwork for Net {
     }
     fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
         let Some(first) = self.next().filter(|&t| t <= until) else { return until };
-        while let Some(entry) = self.due.first_entry().filter(|e| e.key().0 == first) {
-            arrived.push(entry.remove());
+        while self.next() == Some(first) {
+            arrived.extend(self.due.pop_first().map(|(_, tag)| tag));
         }
         first
     }

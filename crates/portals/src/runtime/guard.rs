@@ -6,11 +6,13 @@
 #![allow(unsafe_code, reason = "signals and copies from addresses that programs give")]
 
 use crate::core::types::{Fault, Memory};
-use base::index::RankId;
+use base::{
+    index::RankId,
+    sorted::{SortedMap, SortedSet},
+};
 use std::{
     arch::global_asm,
     cell::{Cell, UnsafeCell},
-    collections::{BTreeMap, BTreeSet},
     ops::Range,
 };
 
@@ -65,9 +67,9 @@ const MOST: usize = 1 << 16;
 /// Places are globals of copies and stacks. The heap is one for all, so an address in it names the same bytes for every rank.
 pub struct RankMemory {
     /// Pieces that were not there: address, bytes; for a record alone, and one more than it takes at most.
-    faults: Option<BTreeSet<(u64, u64)>>,
+    faults: Option<SortedSet<(u64, u64)>>,
     /// Places by their begin: end and rank.
-    places: BTreeMap<u64, (u64, RankId)>,
+    places: SortedMap<u64, (u64, RankId)>,
     /// The rank that names addresses.
     of: RankId,
     /// For each rank addresses around the last one that it named, all of which are there for it or nobody's.
@@ -78,8 +80,8 @@ impl RankMemory {
     /// Memory; what was not there is kept if the run is recorded.
     #[must_use]
     pub fn new(recorded: bool) -> Self {
-        let faults = recorded.then(BTreeSet::new);
-        Self { faults, places: BTreeMap::new(), of: RankId::new(0), near: Vec::new() }
+        let faults = recorded.then(SortedSet::new);
+        Self { faults, places: SortedMap::new(), of: RankId::new(0), near: Vec::new() }
     }
 
     /// A place belongs to a rank from now on.

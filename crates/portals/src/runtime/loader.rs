@@ -8,9 +8,8 @@
 #![allow(unsafe_code, reason = "loading programs")]
 
 use super::{cxx, cxx::Cxx, locals::Module, private};
-use base::index::RankId;
+use base::{index::RankId, sorted::SortedMap};
 use std::{
-    collections::BTreeMap,
     ffi::{CStr, CString, c_char, c_void},
     fs,
     ops::Range,
@@ -18,7 +17,7 @@ use std::{
 };
 
 /// Names that we define, with their addresses.
-pub type Names = BTreeMap<&'static str, usize>;
+pub type Names = SortedMap<&'static str, usize>;
 
 /// A program's copy.
 pub struct Loaded {

@@ -6,7 +6,8 @@
 
 #![allow(unsafe_code, reason = "thread-local variables of shared objects")]
 
-use std::{collections::BTreeMap, ffi::c_void};
+use base::sorted::SortedMap;
+use std::ffi::c_void;
 
 /// The variables of a shared object.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ pub struct Locals {
     /// Thread whose contents are in the blocks.
     owner: Option<u32>,
     /// Contents of the other threads, one after another.
-    kept: BTreeMap<u32, Vec<u8>>,
+    kept: SortedMap<u32, Vec<u8>>,
 }
 
 impl Locals {

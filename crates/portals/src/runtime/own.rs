@@ -81,7 +81,7 @@ pub struct Own {
 #[derive(Default)]
 pub struct Signals {
     /// Its own actions, by signal.
-    pub actions: std::collections::BTreeMap<c_int, libc::sigaction>,
+    pub actions: base::sorted::SortedMap<c_int, libc::sigaction>,
     /// Signals that have to wait, as bits.
     pub blocked: u64,
     /// Signals that wait.

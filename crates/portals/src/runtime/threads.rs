@@ -1,9 +1,9 @@
 //! What is known of ranks and their threads, and of the start-up service: plain data that the [`World`](super::world::World) holds.
 
 use super::{locals::Locals, own::Own};
-use base::{index::RankId, time::Ps};
+use base::{index::RankId, sorted::SortedMap, time::Ps};
 use corosensei::Yielder;
-use std::{collections::BTreeMap, ffi::c_void, ops::Range};
+use std::{ffi::c_void, ops::Range};
 
 /// How a rank ended, or that it has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub struct Thread {
     /// Functions to be called when it ends.
     pub hooks: Vec<Hook>,
     /// What it keeps under keys.
-    pub values: BTreeMap<u32, usize>,
+    pub values: SortedMap<u32, usize>,
     /// Gives the processor up; null before it first ran.
     pub yielder: *const Yielder<(), ()>,
     /// What it returned, once it is over.
@@ -166,7 +166,7 @@ pub struct Looks {
 #[derive(Default)]
 pub struct Pmi {
     /// Values by key.
-    pub pairs: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub pairs: SortedMap<Vec<u8>, Vec<u8>>,
     /// Ranks that are at the barrier.
     pub here: u32,
     /// Barriers that all ranks have come to so far.

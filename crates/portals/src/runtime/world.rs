@@ -21,12 +21,10 @@ use crate::{
 };
 use base::{
     index::{Column, RankId},
+    sorted::SortedMap,
     time::Ps,
 };
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, VecDeque},
-};
+use std::{cell::RefCell, collections::VecDeque};
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
 pub type Sink = Box<dyn FnMut(u32, bool, &[u8])>;
@@ -46,9 +44,9 @@ pub struct World {
     /// Threads that wait at a condition, in the order in which they came.
     pub conditions: Vec<ConditionWait>,
     /// Threads that have recursive mutexes, and how many times, by rank and address.
-    pub mutexes: BTreeMap<(RankId, usize), (u32, u32)>,
+    pub mutexes: SortedMap<(RankId, usize), (u32, u32)>,
     /// Barriers of threads, by rank and address.
-    pub barriers: BTreeMap<(RankId, usize), Barrier>,
+    pub barriers: SortedMap<(RankId, usize), Barrier>,
     /// Keys of values of threads so far.
     pub keys: u32,
     /// Calls so far whose time was shaken, by rank.
@@ -131,8 +129,8 @@ impl World {
             ranks: Column::default(),
             pmi: Pmi::default(),
             conditions: Vec::new(),
-            mutexes: BTreeMap::new(),
-            barriers: BTreeMap::new(),
+            mutexes: SortedMap::new(),
+            barriers: SortedMap::new(),
             keys: 0,
             shaken: Column::default(),
             current: 0,
@@ -215,7 +213,7 @@ impl World {
             entry,
             errno: 0,
             hooks: Vec::new(),
-            values: BTreeMap::new(),
+            values: SortedMap::new(),
             yielder: std::ptr::null(),
             result: None,
         };

@@ -7,8 +7,9 @@ use super::{
     words::{count, escaped, percent, table, time, time_unit},
 };
 use crate::plot::{Axis, axis::Scale, scene::number};
+use base::sorted::SortedMap;
 use results::table::Table;
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
 /// Most ranks with a row of their own.
 const MOST_RANKS: usize = 48;
@@ -196,7 +197,7 @@ struct Stretch {
 }
 
 /// Operations by job and rank.
-type Lanes = BTreeMap<(String, u32), Vec<Span>>;
+type Lanes = SortedMap<(String, u32), Vec<Span>>;
 
 fn lanes_of(operations: &Table) -> Option<Lanes> {
     let (job, rank, kind) =

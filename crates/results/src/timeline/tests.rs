@@ -104,7 +104,7 @@ fn an_exchange_in_no_time_has_its_arrows() {
     }
     let text = trace_events(&operations_of(&rows), Beside { transfers: Some(&sent), ..Beside::default() })
         .unwrap_or_default();
-    let (mut begun, mut open, mut bars) = (BTreeSet::new(), BTreeMap::new(), 0);
+    let (mut begun, mut open, mut bars) = (SortedSet::new(), SortedMap::new(), 0);
     for event in events(&text) {
         let (id, thread) = (event["id"].as_u64(), event["tid"].as_u64());
         match event["ph"].as_str() {

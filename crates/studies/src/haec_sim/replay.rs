@@ -4,13 +4,16 @@
 //! replay may be shortened to a few iterations with their share of the computation: all iterations are alike.
 
 use super::scenarios::{APPLICATIONS, Net, Scenario, ours, shortened};
-use base::time::{MS, NEVER, Ps};
+use base::{
+    sorted::SortedMap,
+    time::{MS, NEVER, Ps},
+};
 use loggops::{DelayConfig, DelayJob, DelaySetup, observe::Measure, resilient::Resilient, simulate};
 use model::setup::{JobSetup, Scheduling};
 use netloom::Error;
 use resilience::{Parameters, Protocol};
 use results::table::{Column, Table};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// Iterations of the whole run, as the applications are called in [`APPLICATIONS`].
 const WHOLE: [u64; 2] = [300, 250];
@@ -65,7 +68,7 @@ pub struct Replay {
     /// Share of the ranks' time in which they compute.
     pub application: f64,
     /// By size of message.
-    pub times: BTreeMap<u64, Times>,
+    pub times: SortedMap<u64, Times>,
 }
 
 impl Replay {
@@ -158,7 +161,7 @@ pub fn run(
 }
 
 /// Times of the application's own messages: those of collectives, which the paper does not count, have sizes of their own.
-fn times(table: &Table, s: &Scenario) -> Option<BTreeMap<u64, Times>> {
+fn times(table: &Table, s: &Scenario) -> Option<SortedMap<u64, Times>> {
     let column = |name| match table.column(name) {
         Some(Column::U64(column)) => Some(column),
         _ => None,

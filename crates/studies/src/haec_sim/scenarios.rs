@@ -4,6 +4,7 @@ use base::{
     index::{RankId, TerminalId},
     param::{Problem, Value, Values},
     registry::find,
+    sorted::SortedMap,
     time::Ps,
 };
 use fabric::{
@@ -12,7 +13,7 @@ use fabric::{
     registry::{Constant, TOPOLOGIES, values},
 };
 use netloom::{Error, ErrorKind};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use workload::{
     placement::PlacementContext,
     program::{Program, lower::Options, matrix},
@@ -50,7 +51,7 @@ pub struct Scenario {
     /// Node of each rank.
     pub placed: Vec<TerminalId>,
     /// Messages by (bytes, hops).
-    pub counts: BTreeMap<(u64, u32), u64>,
+    pub counts: SortedMap<(u64, u32), u64>,
 }
 
 impl Scenario {
@@ -68,8 +69,8 @@ impl Scenario {
 
     /// Messages by hops.
     #[must_use]
-    pub fn histogram(&self) -> BTreeMap<u32, u64> {
-        let mut all = BTreeMap::new();
+    pub fn histogram(&self) -> SortedMap<u32, u64> {
+        let mut all = SortedMap::new();
         self.counts.iter().for_each(|(&(_, hops), &n)| *all.entry(hops).or_default() += n);
         all
     }
@@ -159,7 +160,7 @@ pub fn scenario(
         .with("fill_router", Value::Bool(false))
         .with("effort", Value::Int(effort));
     let placed = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
-    let mut counts = BTreeMap::new();
+    let mut counts = SortedMap::new();
     for rank in RankId::first(NODES) {
         for sent in matrix::sent(program, rank).map_err(|damage| ours(&damage.0))? {
             let hops = on.hops.between(placed[rank.index()], placed[sent.peer.index()]);

@@ -4,10 +4,10 @@
 //! median is told. The same rule holds for all, so that only what they are can make them differ.
 
 use super::statements::{Judgement, Statement};
+use base::sorted::SortedMap;
 use model::Finished;
 use results::table::{Column, Table};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
 
 /// Windows that are averaged.
 const SMOOTH: usize = 5;
@@ -28,13 +28,13 @@ pub struct Settled {
 }
 
 /// Windows of one quantity.
-type Windows = BTreeMap<u64, f64>;
+type Windows = SortedMap<u64, f64>;
 
 /// Values of a quantity of all links together, window by window.
 #[must_use]
 pub fn windows(finished: &Finished, quantity: &str) -> Vec<f64> {
     let table = finished.tables.iter().find(|table| table.name() == "series");
-    let all = table.map_or_else(BTreeMap::new, by_quantity);
+    let all = table.map_or_else(SortedMap::new, by_quantity);
     all.get(&(quantity.to_owned(), None)).map_or_else(Vec::new, |windows| windows.values().copied().collect())
 }
 
@@ -42,10 +42,10 @@ pub fn windows(finished: &Finished, quantity: &str) -> Vec<f64> {
 #[must_use]
 pub fn settled(finished: &Finished) -> Settled {
     let table = |name: &str| finished.tables.iter().find(|table| table.name() == name);
-    let series = table("series").map_or_else(BTreeMap::new, by_quantity);
+    let series = table("series").map_or_else(SortedMap::new, by_quantity);
     let one = |what: &str| series.get(&(what.to_owned(), None)).and_then(at_rest);
     let ports = series.iter().filter(|(key, _)| key.0 == "port_backlog_bytes").map(|(_, w)| w);
-    let links = table("loads").map_or_else(BTreeMap::new, by_link);
+    let links = table("loads").map_or_else(SortedMap::new, by_link);
     Settled {
         throughput: one("bytes_delivered"),
         buffers: one("buffered_bytes"),
@@ -55,8 +55,8 @@ pub fn settled(finished: &Finished) -> Settled {
 }
 
 /// Rows of the series by quantity and link.
-fn by_quantity(table: &Table) -> BTreeMap<(String, Option<u32>), Windows> {
-    let mut all: BTreeMap<_, Windows> = BTreeMap::new();
+fn by_quantity(table: &Table) -> SortedMap<(String, Option<u32>), Windows> {
+    let mut all: SortedMap<_, Windows> = SortedMap::new();
     let columns = (
         table.u64_column("time_ps"),
         table.text_column("quantity"),
@@ -73,8 +73,8 @@ fn by_quantity(table: &Table) -> BTreeMap<(String, Option<u32>), Windows> {
 }
 
 /// Bytes of links between routers by link.
-fn by_link(table: &Table) -> BTreeMap<u32, Windows> {
-    let mut all: BTreeMap<_, Windows> = BTreeMap::new();
+fn by_link(table: &Table) -> SortedMap<u32, Windows> {
+    let mut all: SortedMap<_, Windows> = SortedMap::new();
     let columns = (table.u64_column("time_ps"), table.u32_column("link"), table.u64_column("bytes"));
     let (Some(times), Some(links), Some(bytes)) = columns else { return all };
     for ((time, link), bytes) in times.iter().zip(links).zip(bytes) {

@@ -11,12 +11,10 @@ use base::{
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
+    sorted::{Entry, SortedMap},
     time::Ps,
 };
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "matrix",
@@ -152,7 +150,7 @@ fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(Rank
     if most == 0.0 {
         return Err(vec![Problem::new("file", "all cells are 0: nothing would be sent")]);
     }
-    let mut known: BTreeMap<u64, (Arc<dyn Arrival>, f64)> = BTreeMap::new();
+    let mut known: SortedMap<u64, (Arc<dyn Arrival>, f64)> = SortedMap::new();
     // A line far below the largest one has next to no load: that is said of the line, not of the key.
     let little = |rank: usize, share: f64, problems: Vec<Problem>| match share < 1.0 {
         true => {

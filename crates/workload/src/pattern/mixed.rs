@@ -388,7 +388,8 @@ mod tests {
         testing::{chi_square, context, defaults},
         work::Work,
     };
-    use std::collections::{BTreeMap, VecDeque};
+    use base::sorted::SortedMap;
+    use std::collections::VecDeque;
 
     fn build(ranks: u32, keys: &[(&Param, Value)]) -> Built<Arc<dyn Traffic>> {
         let with = |values: Values, (key, value): &(&Param, Value)| values.with(key.name, value.clone());
@@ -466,7 +467,7 @@ mod tests {
             sent[rank.index()] += 1;
             under_way[rank.index()] += 1;
         }
-        let mut arrived = BTreeMap::new();
+        let mut arrived = SortedMap::new();
         while let Some((from, to, reply)) = flying.pop_front() {
             total += 1;
             for rank in 0..n {

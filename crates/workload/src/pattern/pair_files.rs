@@ -3,10 +3,10 @@
 use base::{
     index::RankId,
     param::{Excerpt, Problem},
+    sorted::SortedMap,
     time::Ps,
     units,
 };
-use std::collections::BTreeMap;
 
 /// Most messages read from a file: blank lines, comments and headers do not count.
 const MAX_LINES: usize = 1 << 26;
@@ -30,7 +30,7 @@ pub(super) struct Ranks<'a> {
     /// How many there are.
     pub count: u32,
     /// Their numbers by their hosts' names, where these have any.
-    pub names: &'a BTreeMap<String, u32>,
+    pub names: &'a SortedMap<String, u32>,
 }
 
 /// How a file is written.
@@ -260,7 +260,7 @@ mod tests {
     }
 
     /// Rank 0 is on node-b.
-    fn hosts() -> BTreeMap<String, u32> {
+    fn hosts() -> SortedMap<String, u32> {
         [("node-b", 0), ("node-a", 3)].map(|(name, rank)| (name.to_owned(), rank)).into()
     }
 
@@ -272,7 +272,7 @@ mod tests {
         );
         assert_eq!(rows("source,destination,bytes\nnode-b,2,8\n", Format::Csv), Ok(vec![(0, 0, 2, 8)]));
         assert_eq!(rows("0s node-c 0 8\n", Format::Lines).unwrap_err(), [(1, "node-c".to_owned())]);
-        let none = Ranks { count: 4, names: &BTreeMap::new() };
+        let none = Ranks { count: 4, names: &SortedMap::new() };
         let refused = read("0s node-a 0 8\n", Format::Lines, none, "p").unwrap_err();
         assert!(refused[0].message.contains("is not the number of a rank"), "{refused:?}");
     }

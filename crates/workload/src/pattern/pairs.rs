@@ -13,9 +13,10 @@ use base::{
     index::{Column, RankId},
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
+    sorted::SortedMap,
     time::Ps,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "pairs",
@@ -181,7 +182,7 @@ fn repeated(context: &JobContext, pairs: Pairs, repeat: u64, path: &str) -> Resu
         );
         return Err(vec![Problem::new("load", message).help("remove `load`, or let all starts be 0")]);
     }
-    let mut known: BTreeMap<(u64, u64), Arc<dyn Arrival>> = BTreeMap::new();
+    let mut known: SortedMap<(u64, u64), Arc<dyn Arrival>> = SortedMap::new();
     let (mut arrivals, mut senders, mut peak) = (Column::default(), 0u32, 0.0);
     for rank in RankId::first(context.ranks) {
         let rows = pairs.of(rank);
@@ -214,12 +215,12 @@ mod tests {
     use super::*;
     use crate::testing::context;
 
-    fn numbered(count: u32, names: &BTreeMap<String, u32>) -> Ranks<'_> {
+    fn numbered(count: u32, names: &SortedMap<String, u32>) -> Ranks<'_> {
         Ranks { count, names }
     }
 
     fn of(text: &str, ranks: u32) -> Pairs {
-        sorted(pair_files::read(text, Format::Lines, numbered(ranks, &BTreeMap::new()), "p").unwrap(), ranks)
+        sorted(pair_files::read(text, Format::Lines, numbered(ranks, &SortedMap::new()), "p").unwrap(), ranks)
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
     fn mistakes_are_reported_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
         let problems =
-            pair_files::read(text, Format::Lines, numbered(3, &BTreeMap::new()), "p").err().unwrap();
+            pair_files::read(text, Format::Lines, numbered(3, &SortedMap::new()), "p").err().unwrap();
         let reported: Vec<(u64, &str)> = problems
             .iter()
             .map(|p| p.input.as_ref().unwrap())

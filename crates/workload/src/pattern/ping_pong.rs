@@ -90,11 +90,11 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
 mod tests {
     use super::*;
     use crate::testing::{context, defaults};
-    use base::param::Value;
-    use std::collections::{BTreeMap, VecDeque};
+    use base::{param::Value, sorted::SortedMap};
+    use std::collections::VecDeque;
 
     /// Delivers messages one by one until none is left; returns how many each pair (source, destination) sent.
-    fn play(ranks: u32, count: u64, bytes: u64) -> BTreeMap<(u32, u32), u64> {
+    fn play(ranks: u32, count: u64, bytes: u64) -> SortedMap<(u32, u32), u64> {
         let context = JobContext { message: bytes, ..context(ranks) };
         let fixed = Value::Text("fixed".to_owned());
         let values = defaults(&ABOUT).with("count", Value::Int(count)).with("partners", fixed);
@@ -107,7 +107,7 @@ mod tests {
                 flying.push_back((rank, m.destination));
             }
         }
-        let mut delivered: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        let mut delivered: SortedMap<(u32, u32), u64> = SortedMap::new();
         while let Some((source, destination)) = flying.pop_front() {
             let index = delivered.entry((source.number(), destination.number())).or_default();
             if let Some((to, size)) = traffic.reply(destination, source, *index) {
@@ -123,7 +123,7 @@ mod tests {
     fn every_ping_is_answered() {
         for (ranks, count) in [(2, 1), (2, 100), (7, 3), (8, 10)] {
             let half = ranks / 2;
-            let expected: BTreeMap<_, _> =
+            let expected: SortedMap<_, _> =
                 (0..half).flat_map(|i| [((i, i + half), count), ((i + half, i), count)]).collect();
             assert_eq!(play(ranks, count, 64), expected, "{ranks} ranks, {count} pings");
         }

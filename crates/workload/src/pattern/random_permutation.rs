@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn all_cycles_are_equally_likely() {
         for (ranks, cycles, bound) in [(3, 2, 10.8), (4, 6, 20.5), (5, 24, 49.8)] {
-            let mut counts = std::collections::BTreeMap::new();
+            let mut counts = base::sorted::SortedMap::new();
             for epoch in 0..1000 * cycles as u64 {
                 *counts.entry(permutation(ranks, 3, epoch)).or_insert(0u64) += 1;
             }

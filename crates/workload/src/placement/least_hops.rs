@@ -242,8 +242,8 @@ impl<'a> Task<'a> {
         members.iter().for_each(|&r| side[r] = second);
         let start = self.outermost(members, side, second);
         // Grow: the rank next that has most messages with the part, the earliest met among equals.
-        let mut gain = std::collections::BTreeMap::<GroupId, (u64, u32)>::new();
-        let mut queue = std::collections::BTreeSet::new();
+        let mut gain = base::sorted::SortedMap::<GroupId, (u64, u32)>::new();
+        let mut queue = base::sorted::SortedSet::new();
         let mut met = 0;
         queue.insert((std::cmp::Reverse(0), 0, start));
         gain.insert(start, (0, 0));
@@ -270,7 +270,7 @@ impl<'a> Task<'a> {
     fn outermost(&self, members: &[GroupId], side: &Sides, inside: u32) -> GroupId {
         let mut last = members[0];
         for _ in 0..2 {
-            let mut seen = std::collections::BTreeSet::from([last]);
+            let mut seen = base::sorted::SortedSet::from([last]);
             let mut queue = std::collections::VecDeque::from([last]);
             while let Some(rank) = queue.pop_front() {
                 last = rank;

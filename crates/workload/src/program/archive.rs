@@ -17,6 +17,7 @@ use ahead::{Ahead, Completion, End, damage};
 use base::{
     index::{Column, RankId},
     param::Built,
+    sorted::{SortedMap, SortedSet},
 };
 use dropped::Dropped;
 use marks::Marks;
@@ -24,27 +25,27 @@ use members::{Group, by_rank, functions, groups, ranks};
 use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events};
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::VecDeque,
     path::Path,
     sync::{Arc, OnceLock},
 };
 use windows::{Found, Windows, from_the_start};
 
 /// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
-type Uneven = BTreeMap<u32, Vec<BTreeMap<CommRank, (u64, u64)>>>;
+type Uneven = SortedMap<u32, Vec<SortedMap<CommRank, (u64, u64)>>>;
 
 /// An archive, and who is who in it.
 struct Trace {
     archive: Archive,
     /// Location of each rank.
     ranks: Column<RankId, u64>,
-    groups: BTreeMap<u32, Group>,
+    groups: SortedMap<u32, Group>,
     /// Regions that are MPI's functions.
-    functions: BTreeSet<u32>,
+    functions: SortedSet<u32>,
     uneven: OnceLock<Result<Uneven, Damage>>,
     dropped: Dropped,
     /// Markers by rank, in the order of time.
-    markers: BTreeMap<RankId, Vec<(u64, String)>>,
+    markers: SortedMap<RankId, Vec<(u64, String)>>,
 }
 
 /// Reads an archive by its anchor file.
@@ -151,7 +152,7 @@ impl Trace {
             let mut all = Uneven::new();
             for (rank, &location) in self.ranks.iter() {
                 // By the event at which each was called.
-                let (mut called, mut posted) = (BTreeMap::new(), BTreeMap::new());
+                let (mut called, mut posted) = (SortedMap::new(), SortedMap::new());
                 for (at, event) in self.archive.events(location).map_err(|e| damage(&e))?.enumerate() {
                     match event.map_err(|e| damage(&e))?.kind {
                         EventKind::CollectiveRequest { request } => _ = posted.insert(request, at),
@@ -168,12 +169,12 @@ impl Trace {
                         _ => {}
                     }
                 }
-                let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+                let mut counts: SortedMap<u32, usize> = SortedMap::new();
                 for (comm, bytes) in called.into_values() {
                     let count = counts.entry(comm).or_default();
                     let list = all.entry(comm).or_default();
                     if list.len() <= *count {
-                        list.push(BTreeMap::new());
+                        list.push(SortedMap::new());
                     }
                     list[*count].insert(self.size(comm, rank).1, bytes);
                     *count += 1;
@@ -207,11 +208,11 @@ struct Reader {
     /// In a function that sends and receives at once.
     both: bool,
     sends: Vec<Request>,
-    requests: BTreeMap<u64, Request>,
+    requests: SortedMap<u64, Request>,
     free: Vec<Request>,
     made: Request,
     /// Collectives with different bytes by rank so far, by communicator.
-    uneven: BTreeMap<u32, usize>,
+    uneven: SortedMap<u32, usize>,
     /// Regions of the user's functions and markers, if they are asked for.
     marks: Option<Marks>,
     /// Markers of the rank so far.
@@ -247,10 +248,10 @@ impl Reader {
             windows,
             both: false,
             sends: Vec::new(),
-            requests: BTreeMap::new(),
+            requests: SortedMap::new(),
             free: Vec::new(),
             made: 0,
-            uneven: BTreeMap::new(),
+            uneven: SortedMap::new(),
             marks: None,
             noted: 0,
         }
@@ -461,7 +462,7 @@ impl Reader {
             for event in events.by_ref().take(self.position as usize) {
                 event.map_err(|e| damage(&e))?;
             }
-            self.ahead = Some(Ahead { events: Some(events), passed: BTreeMap::new() });
+            self.ahead = Some(Ahead { events: Some(events), passed: SortedMap::new() });
         }
         self.ahead.as_mut().map_or(Ok(End::NotRecorded), |ahead| ahead.completion(request))
     }
@@ -528,7 +529,7 @@ impl Reader {
         let which = *at;
         *at += 1;
         let trace = Arc::clone(&self.trace);
-        let none = BTreeMap::new();
+        let none = SortedMap::new();
         let all = trace.uneven()?.get(&comm).and_then(|list| list.get(which)).unwrap_or(&none);
         let of = |rank: u64| all.get(&CommRank::new(rank as u32)).copied().unwrap_or((0, 0));
         use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV};

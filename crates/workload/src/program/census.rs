@@ -10,18 +10,16 @@ use super::{
 use base::{
     hash::hash4,
     index::{Column, RankId},
+    sorted::{SortedMap, SortedSet},
     time::Ps,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 /// Numbers of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Operations or calls by name.
-    pub kinds: BTreeMap<&'static str, u64>,
+    pub kinds: SortedMap<&'static str, u64>,
     /// Dependencies; 0 for scripts.
     pub edges: u64,
     /// Point-to-point messages that are sent, by size: `sizes[0]` counts those without bytes, `sizes[i]` those of 2^(i-1) bytes and more.
@@ -36,9 +34,9 @@ pub struct Census {
     pub peers: Vec<u32>,
     /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs count operations
     /// instead of calls.
-    pub collectives: BTreeMap<String, (u64, u64)>,
+    pub collectives: SortedMap<String, (u64, u64)>,
     /// Of programs, the messages of their collectives by name; counted in `sizes` and `bytes` too.
-    pub collective_messages: BTreeMap<String, u64>,
+    pub collective_messages: SortedMap<String, u64>,
     /// Do sends and receives fit together?
     pub matching: Matching,
 }
@@ -128,7 +126,7 @@ impl Census {
         let mut balance = Balance::new(program.ranks());
         let mut batch = Batch::default();
         for rank in RankId::first(program.ranks()) {
-            let (mut cursor, mut peers, mut compute) = (program.open(rank), BTreeSet::new(), 0u64);
+            let (mut cursor, mut peers, mut compute) = (program.open(rank), SortedSet::new(), 0u64);
             loop {
                 batch.clear();
                 cursor.fill(&mut batch)?;
@@ -199,9 +197,9 @@ impl Census {
         let mut census = Self::default();
         let mut balance = Balance::new(script.ranks());
         for rank in RankId::first(script.ranks()) {
-            let (mut calls, mut peers, mut compute) = (script.open(rank), BTreeSet::new(), 0u64);
+            let (mut calls, mut peers, mut compute) = (script.open(rank), SortedSet::new(), 0u64);
             // What persistent requests do when they are started.
-            let mut prepared = BTreeMap::new();
+            let mut prepared = SortedMap::new();
             while let Some((call, position)) = calls.next()? {
                 let place = |Damage(m): Damage| Damage(format!("{}: {m}", script.describe(rank, position)));
                 *census.kinds.entry(name(&call)).or_default() += 1;
@@ -308,7 +306,7 @@ mod tests {
             "num_ranks 3\nrank 0 {\na: send 0b to 1\nb: send 5b to 2\nb requires a\ncalc 7\n}\n\
             rank 1 {\nrecv 0b from 0\n}\nrank 2 {\nrecv 5b from 0\n}\n",
         );
-        assert_eq!(all.kinds, BTreeMap::from([("calc", 1), ("recv", 2), ("send", 2)]));
+        assert_eq!(all.kinds, SortedMap::from([("calc", 1), ("recv", 2), ("send", 2)]));
         assert_eq!((all.edges, all.bytes, all.largest, all.matching), (1, 5, 5, Matching::Exact));
         assert_eq!((all.sizes, all.compute, all.peers), (vec![1, 0, 0, 1], vec![7_000, 0, 0], vec![2, 0, 0]));
     }
@@ -325,7 +323,7 @@ mod tests {
         assert_eq!((all.sizes[4], all.sizes[11]), (4, 6));
         assert_eq!(
             all.collectives,
-            BTreeMap::from([("allgatherv".into(), (2, 6)), ("allreduce".into(), (2, 16))])
+            SortedMap::from([("allgatherv".into(), (2, 6)), ("allreduce".into(), (2, 16))])
         );
         assert_eq!((all.compute, all.peers), (vec![5_000_000; 2], vec![1; 2]));
     }

@@ -1,8 +1,7 @@
 //! Who sends how many messages to whom: the traffic matrix of a program, without collectives.
 
 use super::{Batch, Damage, Kind, Program, mpi::Sent};
-use base::{index::RankId, numbers};
-use std::collections::BTreeMap;
+use base::{index::RankId, numbers, sorted::SortedMap};
 
 numbers! {
     /// Consecutive ranks that share a terminal, so many to each: what a placement places. Mostly one rank is one group.
@@ -31,7 +30,7 @@ pub fn sent(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
 
 /// What a rank sends outside of collectives, counted by reading its operations.
 fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
-    let mut totals: BTreeMap<(RankId, u64), u64> = BTreeMap::new();
+    let mut totals: SortedMap<(RankId, u64), u64> = SortedMap::new();
     let (mut cursor, mut batch) = (program.open(rank), Batch::default());
     loop {
         batch.clear();

@@ -7,6 +7,7 @@ use crate::{
 };
 use base::{
     index::RankId,
+    sorted::SortedMap,
     units::{print_bytes, print_time},
 };
 use netloom::{
@@ -15,7 +16,7 @@ use netloom::{
     values::RankRange,
 };
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, fmt::Write, ops::Range};
+use std::{fmt::Write, ops::Range};
 use workload::program::{
     ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program,
     file::Content,
@@ -118,7 +119,7 @@ fn operations(program: &dyn Program, rank: RankId, window: &Range<u64>) -> Resul
         if batch.ops.is_empty() {
             return Ok(Shown { rows, total: Some(first) });
         }
-        let mut before: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
+        let mut before: SortedMap<u64, Vec<(u64, bool)>> = SortedMap::new();
         for edge in batch.edges.iter().filter(|e| window.contains(&e.after)) {
             before.entry(edge.after).or_default().push((edge.before, edge.on_start));
         }

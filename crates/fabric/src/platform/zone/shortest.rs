@@ -3,10 +3,8 @@
 //! Places are points or zones, edges the listed routes; a route costs as many as it has links. A Floyd zone fills its table
 //! once, going through its places in order; a Dijkstra zone searches each time, the nearest place first, of several the one of the lowest rank: where it stands in the file.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, BinaryHeap},
-};
+use base::sorted::{SortedMap, SortedSet};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Most places of a Floyd zone: its table takes time in the cube of their number.
 pub const MOST_PLACES: usize = 1024;
@@ -15,7 +13,7 @@ pub const MOST_PLACES: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 /// By place, which of equal paths is taken. A place without a rank has that of its number, after those with one.
-pub type Ranks = BTreeMap<u32, u32>;
+pub type Ranks = SortedMap<u32, u32>;
 
 /// What decides among places of equal cost.
 fn rank(ranks: &Ranks, place: u32) -> (u32, u32) {
@@ -31,7 +29,7 @@ pub struct Table {
     /// All of them, by rank.
     places: Vec<u32>,
     /// By place, where it is among them.
-    at: BTreeMap<u32, usize>,
+    at: SortedMap<u32, usize>,
     /// By source and destination (both as indices of [`Table::places`]), the last place but one of the path.
     before: Vec<u32>,
 }
@@ -39,13 +37,13 @@ pub struct Table {
 impl Table {
     /// Of routes by their ends, each with its number of links; of [`MOST_PLACES`] places at most.
     #[must_use]
-    pub fn new(routes: &BTreeMap<(u32, u32), usize>, ranks: &Ranks) -> Self {
+    pub fn new(routes: &SortedMap<(u32, u32), usize>, ranks: &Ranks) -> Self {
         let mut places: Vec<u32> =
-            routes.keys().flat_map(|&(a, b)| [a, b]).collect::<BTreeSet<_>>().into_iter().collect();
+            routes.keys().flat_map(|&(a, b)| [a, b]).collect::<SortedSet<_>>().into_iter().collect();
         places.sort_by_key(|&place| rank(ranks, place));
         let n = places.len();
         debug_assert!(n <= MOST_PLACES, "{n} places");
-        let known: BTreeMap<u32, usize> = places.iter().copied().zip(0..).collect();
+        let known: SortedMap<u32, usize> = places.iter().copied().zip(0..).collect();
         let at = |place: u32| known[&place];
         let (mut cost, mut before) = (vec![NONE; n * n], vec![NONE; n * n]);
         for (&(a, b), &links) in routes {
@@ -92,12 +90,12 @@ impl Table {
 /// The path between two different places by Dijkstra's algorithm, if there is one; `links` says how many links a listed route has.
 #[must_use]
 pub fn search<T>(
-    routes: &BTreeMap<(u32, u32), T>,
+    routes: &SortedMap<(u32, u32), T>,
     links: impl Fn(&T) -> usize,
     ranks: &Ranks,
     (from, to): (u32, u32),
 ) -> Option<Hops> {
-    let mut known: BTreeMap<u32, (usize, u32)> = BTreeMap::from([(from, (0, from))]);
+    let mut known: SortedMap<u32, (usize, u32)> = SortedMap::from([(from, (0, from))]);
     let mut open = BinaryHeap::from([Reverse((0, rank(ranks, from)))]);
     while let Some(Reverse((cost, (_, here)))) = open.pop() {
         // Nothing that is farther makes a path shorter. Of a place that was reached sooner another entry was looked at.
@@ -137,7 +135,7 @@ mod tests {
         for seed in 0..200 {
             let mut random = Stream::new(seed, Purpose::Test, 7);
             let places = 2 + random.below(9) as u32;
-            let mut routes = BTreeMap::new();
+            let mut routes = SortedMap::new();
             for _ in 0..random.below(30) {
                 let (a, b) = (random.below(u64::from(places)) as u32, random.below(u64::from(places)) as u32);
                 if a != b {
@@ -150,7 +148,7 @@ mod tests {
                 if from == to {
                     continue;
                 }
-                let mut least = BTreeMap::from([(from, 0)]);
+                let mut least = SortedMap::from([(from, 0)]);
                 for _ in 0..places {
                     for (&(a, b), links) in &routes {
                         if let Some(cost) = least.get(&a).map(|cost| cost + links) {

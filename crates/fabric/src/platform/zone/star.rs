@@ -1,7 +1,7 @@
 //! Stars: every place has links up and links down of its own, and all meet in the middle. With coordinates (Vivaldi) what lies between two places
 //! also takes time.
 
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 /// Coordinates of a place in milliseconds: two in the plane, and its own height.
 pub type Coordinates = [f64; 3];
@@ -10,9 +10,9 @@ pub type Coordinates = [f64; 3];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Star {
     /// Links from a point to the middle, in order, by their numbers in the platform.
-    pub up: BTreeMap<u32, Vec<u32>>,
+    pub up: SortedMap<u32, Vec<u32>>,
     /// Links from the middle to a point, in order.
-    pub down: BTreeMap<u32, Vec<u32>>,
+    pub down: SortedMap<u32, Vec<u32>>,
     /// True if places have coordinates: see [`Star::apart`].
     pub coordinates: bool,
 }
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn links_are_crossed_once() {
-        let both = |links: &[u32]| BTreeMap::from([(1, links.to_vec())]);
+        let both = |links: &[u32]| SortedMap::from([(1, links.to_vec())]);
         let star = Star { up: both(&[4, 5]), down: both(&[5, 4]), coordinates: false };
         let route = |from, to| {
             let mut out = vec![4];

@@ -120,7 +120,7 @@ fn alternatives_are_chosen_among_and_terminals_of_a_router_differ() {
     let sample = [("dims", Constant::Ints(&[2])), ("terminals_per_router", Constant::Int(2))];
     let fabric = testing::build("torus", &sample);
     let routing = bound("two", &fabric, "0 2 0\n0 2 1\n0 3 1\n1 0 0\n1 1 0\n").unwrap();
-    let ports = |destination| -> std::collections::BTreeSet<u32> {
+    let ports = |destination| -> base::sorted::SortedSet<u32> {
         (0..20).map(|seed| testing::path(&fabric, routing.as_ref(), 0, destination, seed)[0].1).collect()
     };
     assert_eq!(ports(2), [0, 1].into());

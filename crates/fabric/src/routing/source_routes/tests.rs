@@ -9,8 +9,8 @@ use crate::{
 use base::{
     index::{PortId, RouterId, TerminalId},
     param::Value,
+    sorted::SortedSet,
 };
-use std::collections::BTreeSet;
 
 fn bind(name: &str, entry: &RoutingEntry, fabric: &Arc<Fabric>, text: &str, set: &[(&str, Value)]) -> Bound {
     let path = std::env::temp_dir().join(format!("netloom-routes-{}-{name}", std::process::id()));
@@ -133,7 +133,7 @@ fn alternatives_are_chosen_among() {
     // Two routers joined by two cables; port 2 is the terminal.
     let fabric = testing::grid(true, &[2]);
     let routing = bound("two", &fabric, "0 1 0\n0 1 1\n0 1 1 2 # once more\n1 0 0\n").unwrap();
-    let ports: BTreeSet<u32> =
+    let ports: SortedSet<u32> =
         (0..20).map(|seed| testing::path(&fabric, routing.as_ref(), 0, 1, seed)[0].1).collect();
     assert_eq!(ports, [0, 1].into());
     let mut options = Vec::new();

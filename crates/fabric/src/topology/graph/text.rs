@@ -4,7 +4,7 @@ use super::{
     builder::{Cables, Classes, End, GraphBuilder, LINK, Link, MAX_ROUTERS, apart},
     mistake::{MAX_MISTAKES, Mistake, Place},
 };
-use std::collections::BTreeSet;
+use base::sorted::SortedSet;
 
 /// A word of a line.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
     // So many routers cannot all have a cable, and those without have terminals as well: nothing is laid out for them.
     let cabled = 2 * said.links.len() as u64 + here.len() as u64;
     if usual > 0 && routers > cabled + 1 && routers <= MAX_ROUTERS {
-        let ends: BTreeSet<u64> = said.links.iter().flat_map(|l| l.ends.map(|end| end.router)).collect();
+        let ends: SortedSet<u64> = said.links.iter().flat_map(|l| l.ends.map(|end| end.router)).collect();
         let named = |n: &u64| ends.contains(n) || here.binary_search_by_key(n, |t| t.end.router).is_ok();
         let alone = (0..routers).filter(|n| !named(n)).take(2).collect::<Vec<_>>();
         return Err(vec![apart(alone[0], alone[1])]);

@@ -5,10 +5,9 @@ use crate::{
     platform::{Event, Link, Platform, Policy},
     topology::graph::{Lines, Mistake, Place, plain},
 };
-use base::registry::nearest;
+use base::{registry::nearest, sorted::SortedMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 
 /// The name of the form, in every file.
 const FORMAT: &str = "netloom-platform";
@@ -59,8 +58,8 @@ struct EventRow {
 #[derive(Default)]
 struct PlatformReader {
     platform: Platform,
-    hosts: BTreeMap<String, u32>,
-    links: BTreeMap<String, u32>,
+    hosts: SortedMap<String, u32>,
+    links: SortedMap<String, u32>,
     mistakes: Vec<Mistake>,
 }
 
@@ -185,7 +184,7 @@ impl PlatformReader {
 }
 
 /// The other direction of a split link, or the link itself.
-pub(super) fn turned(name: &str, links: &BTreeMap<String, u32>) -> String {
+pub(super) fn turned(name: &str, links: &SortedMap<String, u32>) -> String {
     let other = match (name.strip_suffix("_UP"), name.strip_suffix("_DOWN")) {
         (Some(stem), _) => format!("{stem}_DOWN"),
         (_, Some(stem)) => format!("{stem}_UP"),

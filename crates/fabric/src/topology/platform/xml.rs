@@ -22,8 +22,8 @@ use crate::{
     },
     topology::graph::{Mistake, Place},
 };
+use base::sorted::SortedMap;
 use roxmltree::{Document, Node, ParsingOptions};
-use std::collections::BTreeMap;
 
 /// Most elements of a file.
 const MAX_NODES: u32 = 1 << 24;
@@ -40,21 +40,21 @@ pub(super) struct PlatformReader<'a> {
     /// Reads a file that the platform names.
     files: &'a dyn Fn(&str) -> Result<String, String>,
     links: Vec<Link>,
-    link_names: BTreeMap<String, u32>,
+    link_names: SortedMap<String, u32>,
     hosts: Vec<String>,
-    points: BTreeMap<String, u32>,
+    points: SortedMap<String, u32>,
     host_zone: Vec<u32>,
     router_zone: Vec<u32>,
     /// Points made before each host and each router.
     host_rank: Vec<u32>,
     router_rank: Vec<u32>,
     zones: Vec<Zone>,
-    zone_names: BTreeMap<String, u32>,
-    coordinates: BTreeMap<u32, Coordinates>,
-    traces: BTreeMap<String, lines::Lines>,
+    zone_names: SortedMap<String, u32>,
+    coordinates: SortedMap<u32, Coordinates>,
+    traces: SortedMap<String, lines::Lines>,
     profiles: Vec<Profile>,
     /// What is not simulated, and how often it comes.
-    passed: BTreeMap<&'static str, u64>,
+    passed: SortedMap<&'static str, u64>,
     mistakes: Vec<Mistake>,
 }
 
@@ -85,19 +85,19 @@ pub(super) fn read(
         simgrid,
         files,
         links: Vec::new(),
-        link_names: BTreeMap::new(),
+        link_names: SortedMap::new(),
         hosts: Vec::new(),
-        points: BTreeMap::new(),
+        points: SortedMap::new(),
         host_zone: Vec::new(),
         router_zone: Vec::new(),
         host_rank: Vec::new(),
         router_rank: Vec::new(),
         zones: Vec::new(),
-        zone_names: BTreeMap::new(),
-        coordinates: BTreeMap::new(),
-        traces: BTreeMap::new(),
+        zone_names: SortedMap::new(),
+        coordinates: SortedMap::new(),
+        traces: SortedMap::new(),
         profiles: Vec::new(),
-        passed: BTreeMap::new(),
+        passed: SortedMap::new(),
         mistakes: Vec::new(),
     };
     reader.version(root)?;
@@ -485,7 +485,7 @@ impl<'a> PlatformReader<'a> {
         Ok(Platform {
             hosts: self.hosts,
             links: self.links,
-            routes: BTreeMap::new(),
+            routes: SortedMap::new(),
             zones: Some(zones),
             events: Vec::new(),
             profiles: self.profiles,
@@ -495,7 +495,7 @@ impl<'a> PlatformReader<'a> {
 }
 
 /// Ranks the ends of a route by their first appearance, where that decides among equal paths.
-fn appear(rule: &Rule, ranks: &mut BTreeMap<u32, u32>, ends: (u32, u32)) {
+fn appear(rule: &Rule, ranks: &mut SortedMap<u32, u32>, ends: (u32, u32)) {
     if matches!(rule, Rule::Dijkstra) {
         for end in [ends.0, ends.1] {
             let next = ranks.len() as u32;

@@ -2,7 +2,8 @@
 
 use super::{graph::Graph, layout::Layout, layout::WIDTH};
 use crate::plot::scene::number;
-use std::{collections::BTreeMap, fmt::Write};
+use base::sorted::SortedMap;
+use std::fmt::Write;
 
 /// Lines of a picture beyond which groups are shown as a board too.
 const MANY_LINES: usize = 1200;
@@ -56,7 +57,7 @@ impl Board {
 
     /// Its squares, row by row; pairs without a link have none.
     pub fn squares(&self, graph: &Graph, unit: usize) -> Vec<Square> {
-        let mut pairs = BTreeMap::<(usize, usize), Vec<usize>>::new();
+        let mut pairs = SortedMap::<(usize, usize), Vec<usize>>::new();
         for line in &graph.lines {
             pairs.entry((line.from / unit, line.to / unit)).or_default().extend(&line.wires);
         }

@@ -1,8 +1,8 @@
 //! Links of a run from its table `topology`, and the graph of routers that is drawn.
 
 use crate::page::columns::floats;
+use base::sorted::SortedMap;
 use results::table::Table;
-use std::collections::BTreeMap;
 
 /// Most routers that are drawn one by one, and most lines between them.
 const MOST_ROUTERS: usize = 1_200;
@@ -46,7 +46,7 @@ pub struct Wires {
     /// Number of its terminals.
     pub terminals: usize,
     /// Names of routers, where files gave some.
-    pub names: BTreeMap<u32, String>,
+    pub names: SortedMap<u32, String>,
 }
 
 impl Wires {
@@ -201,8 +201,8 @@ impl Graph {
     }
 }
 
-fn bundles(wires: &Wires, each: usize) -> BTreeMap<(usize, usize), Vec<usize>> {
-    let mut lines = BTreeMap::<_, Vec<usize>>::new();
+fn bundles(wires: &Wires, each: usize) -> SortedMap<(usize, usize), Vec<usize>> {
+    let mut lines = SortedMap::<_, Vec<usize>>::new();
     for (place, wire) in wires.all.iter().enumerate() {
         if let (End::Router(a, _), End::Router(b, _)) = (wire.from, wire.to) {
             let ends = (a as usize / each, b as usize / each);

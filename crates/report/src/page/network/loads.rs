@@ -2,8 +2,8 @@
 
 use super::graph::{End, Wires};
 use crate::page::columns::{find, floats, links};
+use base::sorted::SortedMap;
 use results::table::Table;
-use std::collections::BTreeMap;
 
 /// Most frames of a page; more are joined.
 const MOST_FRAMES: usize = 64;
@@ -124,7 +124,7 @@ fn share(rate: f64, bandwidth: f64) -> f64 {
 fn shares(wires: &Wires, table: &Table) -> Option<Loads> {
     let (times, what) = (table.u64_column("time_ps")?, table.text_column("quantity")?);
     let (of, values) = (links(table)?, floats(table, "value")?);
-    let mut frames = BTreeMap::<u64, Vec<f64>>::new();
+    let mut frames = SortedMap::<u64, Vec<f64>>::new();
     for (row, _) in what.iter().enumerate().filter(|w| w.1 == "link_utilisation") {
         if let Some(place) = of[row].and_then(|link| wires.place(link)) {
             frames.entry(times[row]).or_insert_with(|| vec![0.0; wires.all.len()])[place] = values[row];

@@ -1,8 +1,9 @@
 //! A second reader of a rank's events, which finds out how a request ends before the first reader is there.
 
 use crate::program::Damage;
+use base::sorted::SortedMap;
 use otf2::{EventKind, Events};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// A mistake of the archive.
 pub(super) fn damage(error: &otf2::Error) -> Damage {
@@ -30,7 +31,7 @@ pub(super) enum End {
 pub(super) struct Ahead {
     pub events: Option<Events>,
     /// Completions that were passed, by request; `None` is a cancelled one.
-    pub passed: BTreeMap<u64, VecDeque<Option<Completion>>>,
+    pub passed: SortedMap<u64, VecDeque<Option<Completion>>>,
 }
 
 impl Ahead {

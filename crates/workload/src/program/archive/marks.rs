@@ -1,14 +1,15 @@
 //! Regions of the user's functions, and markers, as marks of a rank. Their places in a computation are kept, since the computation stays one.
 
 use crate::program::mpi::{Mark, MarkKind};
-use std::{collections::BTreeMap, sync::Arc};
+use base::sorted::SortedMap;
+use std::sync::Arc;
 
 /// Marks that wait for the call, or the computation, that follows them.
 #[derive(Default)]
 pub(super) struct Marks {
     waiting: Vec<Mark>,
     /// Names of regions that were met, so that each is kept once.
-    names: BTreeMap<u32, Arc<str>>,
+    names: SortedMap<u32, Arc<str>>,
 }
 
 impl Marks {

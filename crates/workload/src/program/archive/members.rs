@@ -1,12 +1,12 @@
 //! Who is who in an archive: its ranks, its communicators, the functions of MPI, and whose its markers are.
 
 use crate::program::mpi::{Comm, CommRank};
-use base::index::RankId;
-use otf2::{Archive, GroupType, Marker, Scope, paradigm};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+use base::{
+    index::RankId,
+    sorted::{SortedMap, SortedSet},
 };
+use otf2::{Archive, GroupType, Marker, Scope, paradigm};
+use std::sync::Arc;
 
 /// A communicator of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Group {
 }
 
 /// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
-pub(super) fn functions(archive: &Archive) -> BTreeSet<u32> {
+pub(super) fn functions(archive: &Archive) -> SortedSet<u32> {
     let d = &archive.definitions;
     let is = |r: &otf2::Region| {
         r.paradigm == paradigm::MPI || (r.paradigm == paradigm::USER && d.text(r.name).starts_with("MPI_"))
@@ -47,7 +47,7 @@ pub(super) fn ranks(archive: &Archive) -> Vec<u64> {
     if !d.ranks().is_empty() {
         return d.ranks().to_vec();
     }
-    let mut first = BTreeMap::new();
+    let mut first = SortedMap::new();
     for (&number, location) in d.locations.iter().rev() {
         first.insert(location.group, number);
     }
@@ -55,9 +55,9 @@ pub(super) fn ranks(archive: &Archive) -> Vec<u64> {
     first.into_values().collect()
 }
 
-pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
+pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> SortedMap<u32, Group> {
     let d = &archive.definitions;
-    let mut all = BTreeMap::new();
+    let mut all = SortedMap::new();
     let mut made = 0;
     for (&number, comm) in &d.comms {
         let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
@@ -98,8 +98,8 @@ pub(super) fn by_rank(
     archive: &Archive,
     ranks: &[u64],
     markers: Vec<Marker>,
-) -> BTreeMap<RankId, Vec<(u64, String)>> {
-    let mut all: BTreeMap<RankId, Vec<(u64, String)>> = BTreeMap::new();
+) -> SortedMap<RankId, Vec<(u64, String)>> {
+    let mut all: SortedMap<RankId, Vec<(u64, String)>> = SortedMap::new();
     // Instants that a run of ours marks are regions as well, whose place among the others is known.
     let noted = |marker: &Marker| (marker.group.as_str(), marker.category.as_str()) == ("netloom", "mark");
     for marker in markers.into_iter().filter(|marker| !noted(marker)) {

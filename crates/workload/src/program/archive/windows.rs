@@ -5,8 +5,8 @@
 
 use super::members::Group;
 use crate::program::mpi::{CommRank, OneSided, TransferKind, WORLD, Window};
+use base::sorted::{SortedMap, SortedSet};
 use otf2::{Archive, EventKind};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Record types that stand for what is not used, as [`super::dropped::Dropped`] counts them.
 const SYNCHRONISATION: u8 = 44;
@@ -33,22 +33,22 @@ pub(super) enum Found {
 struct Open {
     fenced: bool,
     started: bool,
-    locks: BTreeSet<u32>,
+    locks: SortedSet<u32>,
     all: bool,
 }
 
 /// The windows of a rank.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    open: BTreeMap<Window, Open>,
+    open: SortedMap<Window, Open>,
     /// Targets of transfers by window and number.
-    targets: BTreeMap<(Window, u64), u32>,
+    targets: SortedMap<(Window, u64), u32>,
     /// Windows on which the function in hand has made its call.
-    said: BTreeSet<Window>,
+    said: SortedSet<Window>,
 }
 
 /// The ranks of a window, if its communicator is one of several ranks.
-fn group<'a>(archive: &Archive, groups: &'a BTreeMap<u32, Group>, window: u32) -> Option<&'a Group> {
+fn group<'a>(archive: &Archive, groups: &'a SortedMap<u32, Group>, window: u32) -> Option<&'a Group> {
     let comm = archive.definitions.windows.get(&window)?.comm;
     groups.get(&comm).filter(|group| !matches!(group, Group::Alone))
 }
@@ -56,7 +56,7 @@ fn group<'a>(archive: &Archive, groups: &'a BTreeMap<u32, Group>, window: u32) -
 /// Windows that are there from the start, on whose communicators this rank is.
 pub(super) fn from_the_start(
     archive: &Archive,
-    groups: &BTreeMap<u32, Group>,
+    groups: &SortedMap<u32, Group>,
     rank: CommRank,
 ) -> Vec<OneSided> {
     let there = archive.definitions.windows.iter().filter(|(_, window)| !window.made);
@@ -85,7 +85,7 @@ impl Windows {
         &mut self,
         kind: EventKind,
         function: &str,
-        (archive, groups): (&Archive, &BTreeMap<u32, Group>),
+        (archive, groups): (&Archive, &SortedMap<u32, Group>),
     ) -> Found {
         match kind {
             EventKind::RmaWinCreate { win } => {
@@ -148,7 +148,7 @@ impl Windows {
         window: Window,
         ranks: u32,
         function: &str,
-        (archive, groups): (&Archive, &BTreeMap<u32, Group>),
+        (archive, groups): (&Archive, &SortedMap<u32, Group>),
     ) -> Option<OneSided> {
         let open = self.open.get_mut(&window)?;
         let ranks = &archive.definitions.groups.get(&ranks)?.members;

@@ -5,8 +5,9 @@
 
 use super::{ALGORITHMS, Algorithm, How, Piece, Sink, Task};
 use crate::program::mpi::{Collective, CollectiveKind, CollectiveKind::*, CommRank, PROC_NULL};
+use base::sorted::SortedMap;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 type Set = u64;
 
@@ -58,7 +59,7 @@ struct Traffic {
 
 struct Simulator {
     ranks: Vec<Rank>,
-    queues: BTreeMap<(CommRank, CommRank), VecDeque<Message>>,
+    queues: SortedMap<(CommRank, CommRank), VecDeque<Message>>,
     traffic: Traffic,
     algorithm: &'static Algorithm,
     setting: Setting,
@@ -171,7 +172,7 @@ impl Simulator {
             Rank { round, rounds, busy, posts, total, result, receives: vec![], unmatched_sends, task }
         };
         let ranks = tasks.into_iter().map(rank).collect();
-        Self { ranks, queues: BTreeMap::new(), traffic: Traffic::default(), algorithm, setting }
+        Self { ranks, queues: SortedMap::new(), traffic: Traffic::default(), algorithm, setting }
     }
 
     fn run(mut self) -> Result<Traffic, String> {

@@ -15,9 +15,10 @@ use base::{
     index::RankId,
     param::{Kind, Param, Values},
     registry::About,
+    sorted::SortedMap,
     time::Ps,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     envelope,
@@ -83,7 +84,7 @@ impl Script for Shared {
 
     fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
         let program = &self.0;
-        let mut to: BTreeMap<RankId, u64> = BTreeMap::new();
+        let mut to: SortedMap<RankId, u64> = SortedMap::new();
         for round in 0..program.iterations * u64::from(program.window) {
             *to.entry(program.cycles.partner(round, rank)).or_default() += 1;
         }

@@ -31,12 +31,12 @@ use super::{
     },
 };
 use crate::work::{JobContext, Work};
-use base::{index::RankId, param::Built};
+use base::{index::RankId, param::Built, sorted::SortedMap};
 use base::{
     param::{Problem, Values},
     time::Ps,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// How a generator is built: a script from a job and its checked parameters.
 pub(crate) type Build = fn(&JobContext, &Values) -> Built<Arc<dyn Script>>;
@@ -160,7 +160,7 @@ impl Body {
 
     /// What the point-to-point calls send, by peer and size.
     fn sent(&self) -> Vec<Sent> {
-        let mut totals: BTreeMap<(RankId, u64), u64> = BTreeMap::new();
+        let mut totals: SortedMap<(RankId, u64), u64> = SortedMap::new();
         // Ends of the repeated stretches around the item, with the number of times that the item is done in all.
         let mut around: Vec<(usize, u64)> = Vec::new();
         for (at, item) in self.items.iter().enumerate() {

@@ -10,9 +10,10 @@ use base::{
     index::RankId,
     param::{Kind, Value, Values},
     registry::About,
+    sorted::SortedMap,
     time::Ps,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// A job that asks for so many ranks.
 pub(crate) fn asking(ranks: u32) -> JobContext {
@@ -70,8 +71,8 @@ pub(crate) fn messages(script: &dyn Script) -> u64 {
 }
 
 /// Messages by size.
-pub(crate) fn sizes(script: &dyn Script) -> BTreeMap<u64, u64> {
-    let mut sizes = BTreeMap::new();
+pub(crate) fn sizes(script: &dyn Script) -> SortedMap<u64, u64> {
+    let mut sizes = SortedMap::new();
     for (_, s) in sent(script) {
         *sizes.entry(s.bytes).or_default() += s.messages;
     }
@@ -132,7 +133,7 @@ pub(crate) fn run(script: &dyn Script) {
         assert!(process.ended, "rank {rank} waits for {:?}", process.blocked);
         assert!(process.requests.is_empty(), "rank {rank} does not wait for {:?}", process.requests);
     }
-    let mut totals: BTreeMap<(RankId, Sent), u64> = BTreeMap::new();
+    let mut totals: SortedMap<(RankId, Sent), u64> = SortedMap::new();
     for (&(from, peer, tag), (sends, receives)) in &world.channels {
         assert_eq!(sends, receives, "from {from} to {peer}, tag {tag}");
         for &bytes in sends {
@@ -147,19 +148,19 @@ pub(crate) fn run(script: &dyn Script) {
 /// Source, destination and tag.
 type Channel = (RankId, RankId, u32);
 /// Colours by rank.
-type Callers = BTreeMap<RankId, Option<u32>>;
+type Callers = SortedMap<RankId, Option<u32>>;
 
 /// What ranks have done to each other.
 #[derive(Default)]
 struct World {
     /// Sizes of sends and of receives by (from, to, tag), in order.
-    channels: BTreeMap<Channel, (Vec<u64>, Vec<u64>)>,
+    channels: SortedMap<Channel, (Vec<u64>, Vec<u64>)>,
     /// Members of each communicator.
     groups: Vec<Vec<RankId>>,
     /// Made by the n-th collective of a group, by colour: the new group's number.
-    splits: BTreeMap<(usize, usize, u32), usize>,
+    splits: SortedMap<(usize, usize, u32), usize>,
     /// By (group, n): how it was called, and by whom with which colour.
-    collectives: BTreeMap<(usize, usize), (String, Callers)>,
+    collectives: SortedMap<(usize, usize), (String, Callers)>,
 }
 
 /// What a call waits for.
@@ -174,10 +175,10 @@ enum Pending {
 struct Process {
     calls: Box<dyn Calls>,
     blocked: Vec<Pending>,
-    requests: BTreeMap<Request, Pending>,
-    comms: BTreeMap<Comm, usize>,
+    requests: SortedMap<Request, Pending>,
+    comms: SortedMap<Comm, usize>,
     /// Collectives called by group.
-    called: BTreeMap<usize, usize>,
+    called: SortedMap<usize, usize>,
     /// Communicator that the split in progress makes.
     splitting: Option<(Comm, usize, usize, u32)>,
     ended: bool,
@@ -296,7 +297,7 @@ impl Process {
         let group = self.comms[&comm];
         let n = self.called.entry(group).or_default();
         let (first, callers) =
-            world.collectives.entry((group, *n)).or_insert_with(|| (how.clone(), BTreeMap::new()));
+            world.collectives.entry((group, *n)).or_insert_with(|| (how.clone(), SortedMap::new()));
         assert_eq!(*first, how, "rank {rank}");
         callers.insert(rank, color);
         *n += 1;

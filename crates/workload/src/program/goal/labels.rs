@@ -108,15 +108,15 @@ fn hash(label: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::sorted::SortedMap;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
         fn like_a_map(rounds in prop::collection::vec(prop::collection::vec("[a-c]{1,3}|l[0-9]{1,10}", 0..200), 1..4)) {
             let mut labels = Labels::default();
             for round in rounds {
-                let mut map = BTreeMap::new();
+                let mut map = SortedMap::new();
                 for (op, label) in round.iter().enumerate() {
                     let known = labels.insert(label.as_bytes(), op as u32).err();
                     prop_assert_eq!(known, map.get(label.as_str()).copied());

@@ -8,14 +8,11 @@ use super::{
     joins::Joins,
 };
 use crate::program::{ANY_RANK, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, UNKNOWN_BYTES, mpi::Mode};
-use base::{index::RankId, time::Ps, units::MAX_BYTES};
-use std::{
-    collections::BTreeMap,
-    io::{self, Seek, SeekFrom, Write},
-};
+use base::{index::RankId, sorted::SortedMap, time::Ps, units::MAX_BYTES};
+use std::io::{self, Seek, SeekFrom, Write};
 
 /// New tags of messages by context and tag, for contexts other than the world's.
-type Tags = BTreeMap<(u32, u32), u32>;
+type Tags = SortedMap<(u32, u32), u32>;
 
 /// What could not be said in GOAL; all zero if the file says exactly what the program does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 //! rank, and blocks of neighbours, may differ and are not compared.
 
 use crate::program::mpi::{Collective, CollectiveKind, CommRank};
-use base::{hash::mix64, index::RankId};
+use base::{hash::mix64, index::RankId, sorted::SortedMap};
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     fmt,
     sync::{Mutex, PoisonError},
 };
@@ -62,7 +62,7 @@ impl fmt::Display for Agreed {
 #[derive(Debug, Default)]
 pub(super) struct Agreement {
     /// By communicator: the least rank of all that called the same. One entry each where ranks agree.
-    called: Mutex<BTreeMap<u32, BTreeMap<u64, RankId>>>,
+    called: Mutex<SortedMap<u32, SortedMap<u64, RankId>>>,
 }
 
 impl Agreement {
@@ -76,7 +76,7 @@ impl Agreement {
     /// All that was called, three words each: for a process that read other ranks.
     pub(super) fn noted(&self) -> Vec<u64> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = |(&comm, groups): (&u32, &BTreeMap<u64, RankId>)| {
+        let words = |(&comm, groups): (&u32, &SortedMap<u64, RankId>)| {
             groups
                 .iter()
                 .flat_map(move |(&calls, &rank)| [comm.into(), calls, rank.into()])

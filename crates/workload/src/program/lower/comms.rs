@@ -7,8 +7,11 @@ use crate::program::{
     Damage,
     mpi::{Call, Comm, CommRank, Script, WORLD},
 };
-use base::index::{Column, RankId};
-use std::{collections::BTreeMap, sync::Arc};
+use base::{
+    index::{Column, RankId},
+    sorted::SortedMap,
+};
+use std::sync::Arc;
 
 /// Communicators of a job and where each rank gets them.
 #[derive(Debug)]
@@ -67,7 +70,7 @@ pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, 
     comms.made = Column::filled(ranks as usize, Vec::new());
     let mut walk = Walk { script, at: Column::default(), waiting: vec![Vec::new()], comms };
     for rank in RankId::first(ranks) {
-        let known = BTreeMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
+        let known = SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
         let calls = makers(script, rank, &mut walk.comms.one_sided)?;
         walk.at.push(Rank { calls, next: 0, known });
     }
@@ -93,7 +96,7 @@ struct Rank {
     calls: Vec<(Maker, u32)>,
     next: usize,
     /// Number and own rank in each communicator by handle.
-    known: BTreeMap<Comm, (u32, CommRank)>,
+    known: SortedMap<Comm, (u32, CommRank)>,
 }
 
 enum Maker {

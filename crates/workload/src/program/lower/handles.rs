@@ -1,6 +1,6 @@
 //! A table by the numbers that a script gives to requests or communicators: dense for small ones.
 
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 const DENSE: u32 = 1 << 12;
 
@@ -8,12 +8,12 @@ const DENSE: u32 = 1 << 12;
 #[derive(Debug)]
 pub(super) struct Handles<T> {
     dense: Vec<Option<T>>,
-    sparse: BTreeMap<u32, T>,
+    sparse: SortedMap<u32, T>,
 }
 
 impl<T> Handles<T> {
     pub(super) fn new() -> Self {
-        Self { dense: Vec::new(), sparse: BTreeMap::new() }
+        Self { dense: Vec::new(), sparse: SortedMap::new() }
     }
 
     #[inline]

@@ -13,8 +13,8 @@ use crate::program::{
     input::{Input, Lines, Mistake, Mistakes},
     mpi::WORLD,
 };
-use base::{index::RankId, param::Problem, registry::nearest};
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, param::Problem, registry::nearest, sorted::SortedMap};
+use std::sync::Arc;
 
 /// Calls that are run at load, over all ranks, to find mistakes.
 const CHECKED_CALLS: u64 = 4_000_000;
@@ -58,7 +58,7 @@ pub fn read(input: &Input<'_>) -> Result<Ranks, Vec<Problem>> {
 
 /// Runs every rank, as far as that takes few calls, and reports the first fault of each line.
 fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
-    let mut reported = std::collections::BTreeSet::new();
+    let mut reported = base::sorted::SortedSet::new();
     let mut left = CHECKED_CALLS;
     for rank in RankId::first(file.ranks) {
         if left == 0 || mistakes.is_full() {
@@ -297,7 +297,7 @@ impl Parser {
             blocks.push(body);
         }
         chosen.single.sort_unstable();
-        let names = |map: BTreeMap<String, u32>| {
+        let names = |map: SortedMap<String, u32>| {
             let mut names = vec![String::new(); map.len()];
             map.into_iter().for_each(|(name, number)| names[number as usize] = name);
             names

@@ -12,9 +12,10 @@ use crate::program::{
 };
 use base::{
     registry::nearest,
+    sorted::SortedMap,
     units::{Family, UnitError, parse_bytes, parse_time},
 };
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 /// Most operators and parentheses of an expression.
 const MAX_DEPTH: usize = 64;
@@ -62,9 +63,9 @@ pub(super) struct Phrases {
     pub(super) ranks: Option<u32>,
     /// Names of the variables of the loops that are open; empty for none.
     pub(super) loops: Vec<String>,
-    pub(super) requests: BTreeMap<String, Request>,
-    pub(super) comms: BTreeMap<String, Comm>,
-    pub(super) windows: BTreeMap<String, Window>,
+    pub(super) requests: SortedMap<String, Request>,
+    pub(super) comms: SortedMap<String, Comm>,
+    pub(super) windows: SortedMap<String, Window>,
     pub(super) makes_communicators: bool,
     /// Something is marked.
     pub(super) marks: bool,

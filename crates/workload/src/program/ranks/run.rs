@@ -9,8 +9,8 @@ use crate::program::{
     Damage,
     mpi::{self, Calls, Comm, CommRank, Envelope, Mark, MarkKind, OneSided, Request, WORLD},
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 /// Repetitions of a loop in a row that make no call before that counts as a fault.
 const MAX_IDLE: u32 = 1_000_000;
@@ -31,7 +31,7 @@ pub(super) struct Run {
     /// Repetitions of each open loop that are done, and how many there are.
     loops: Vec<i64>,
     counts: Vec<i64>,
-    requests: BTreeMap<Request, State>,
+    requests: SortedMap<Request, State>,
     /// Number for the next request without name.
     anonymous: Request,
     comms: Vec<bool>,
@@ -68,7 +68,7 @@ impl Run {
             places: vec![0],
             loops: Vec::new(),
             counts: Vec::new(),
-            requests: BTreeMap::new(),
+            requests: SortedMap::new(),
             anonymous,
             comms,
             windows,

@@ -12,11 +12,12 @@ use crate::program::{
 use base::{
     index::RankId,
     param::Problem,
+    sorted::SortedMap,
     time::{NS, US},
     units::MAX_BYTES,
 };
 use proptest::prelude::*;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 fn parse(text: &str) -> Result<Ranks, Vec<Problem>> {
     read(&Input::bytes("x.ranks", text.as_bytes()))
@@ -358,7 +359,7 @@ fn some_calls() -> impl Strategy<Value = Vec<Call>> {
 
 /// Requests and communicators numbered in the order in which they appear in the text.
 fn renumbered(script: &dyn Script) -> Vec<String> {
-    let (mut requests, mut comms) = (BTreeMap::<Request, usize>::new(), BTreeMap::<Comm, usize>::new());
+    let (mut requests, mut comms) = (SortedMap::<Request, usize>::new(), SortedMap::<Comm, usize>::new());
     let mut lines = Vec::new();
     for line in written(script).lines() {
         let word = |word: &str| {

@@ -14,8 +14,8 @@ use super::{
     lower::comms::Communicators,
     mpi::{Call, Comm, CommRank, PROC_NULL, WORLD},
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 /// A communicator that a rank knows.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +32,13 @@ struct Known {
     rank: RankId,
     /// Calls so far that make one.
     made: usize,
-    by_handle: BTreeMap<Comm, One>,
+    by_handle: SortedMap<Comm, One>,
 }
 
 impl Known {
     fn new(comms: &Arc<Communicators>, rank: RankId) -> Self {
         let world = One { id: 0, of_all: true };
-        Self { comms: Arc::clone(comms), rank, made: 0, by_handle: BTreeMap::from([(WORLD, world)]) }
+        Self { comms: Arc::clone(comms), rank, made: 0, by_handle: SortedMap::from([(WORLD, world)]) }
     }
 
     /// A call goes by.

@@ -21,8 +21,8 @@ use crate::program::{
     lower::comms,
     mpi::{Call, Calls, Dropped, Envelope, Mark, MarkKind, Request, Script},
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 pub use super::{clock::between, tally::Span as Collectives};
 
@@ -62,8 +62,8 @@ impl Cut {
             inner,
             shared: Arc::clone(&self.shared),
             known: Known::new(&self.shared.comms, rank),
-            seen: BTreeMap::new(),
-            requests: BTreeMap::new(),
+            seen: SortedMap::new(),
+            requests: SortedMap::new(),
             collectives: 0,
             regions: 0,
         })
@@ -124,8 +124,8 @@ struct PartCalls {
     shared: Arc<Shared>,
     known: Known,
     /// Ends of messages by lane, as far as they went by.
-    seen: BTreeMap<(Lane, bool), u64>,
-    requests: BTreeMap<Request, Open>,
+    seen: SortedMap<(Lane, bool), u64>,
+    requests: SortedMap<Request, Open>,
     /// Collectives of all ranks that went by.
     collectives: u64,
     /// Regions of marks that were entered in the part.

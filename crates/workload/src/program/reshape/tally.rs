@@ -12,8 +12,8 @@ use crate::program::{
     lower::comms::Communicators,
     mpi::{ANY_PEER, Call, CollectiveKind, CommRank, Envelope, OneSided, PROC_NULL, Request, Script},
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 /// What is cut out: `count` collectives of all ranks, or all that there are, behind the first `after` of them. A part ends with its last collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ struct Inbox {
 /// Which messages are kept.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    lanes: BTreeMap<Lane, Ends>,
-    inboxes: BTreeMap<(RankId, u32), Inbox>,
+    lanes: SortedMap<Lane, Ends>,
+    inboxes: SortedMap<(RankId, u32), Inbox>,
 }
 
 impl Tally {
@@ -127,7 +127,7 @@ struct Reader<'a> {
     span: Span,
     tally: Tally,
     /// By communicator, as its first member had them.
-    counted: BTreeMap<u32, Counted>,
+    counted: SortedMap<u32, Counted>,
     /// Collectives of all ranks, as the first rank calls them.
     order: Vec<(u32, CollectiveKind)>,
 }
@@ -135,7 +135,7 @@ struct Reader<'a> {
 /// Counts a script; fails if it cannot be cut so.
 pub(super) fn tally(script: &dyn Script, comms: &Arc<Communicators>, span: Span) -> Result<Tally, Damage> {
     let mut reader =
-        Reader { script, span, tally: Tally::default(), counted: BTreeMap::new(), order: Vec::new() };
+        Reader { script, span, tally: Tally::default(), counted: SortedMap::new(), order: Vec::new() };
     for rank in RankId::first(script.ranks()) {
         reader.rank(rank, comms)?;
     }
@@ -147,8 +147,8 @@ impl Reader<'_> {
     fn rank(&mut self, rank: RankId, comms: &Arc<Communicators>) -> Result<(), Damage> {
         let mut calls = self.script.open(rank);
         let mut known = Known::new(comms, rank);
-        let mut persistent: BTreeMap<Request, (bool, Envelope)> = BTreeMap::new();
-        let (mut collectives, mut by_comm) = (0, BTreeMap::<u32, [u64; 2]>::new());
+        let mut persistent: SortedMap<Request, (bool, Envelope)> = SortedMap::new();
+        let (mut collectives, mut by_comm) = (0, SortedMap::<u32, [u64; 2]>::new());
         while let Some((call, position)) = calls.next()? {
             let side = self.span.side(collectives);
             let done = match &call {
@@ -205,7 +205,7 @@ impl Reader<'_> {
         &mut self,
         call: &Call,
         known: &Known,
-        persistent: &mut BTreeMap<Request, (bool, Envelope)>,
+        persistent: &mut SortedMap<Request, (bool, Envelope)>,
         side: usize,
     ) -> Result<(), String> {
         match call {

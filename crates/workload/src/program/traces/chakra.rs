@@ -22,12 +22,11 @@ use crate::program::{
     lower::graph::{Graph, Group, Piece},
     mpi::Dropped,
 };
-use base::{index::RankId, param::Built};
+use base::{index::RankId, param::Built, sorted::SortedMap};
 use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS, UNREAD};
 use node::Node;
 use pieces::Making;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -72,10 +71,10 @@ pub(in crate::program) fn read(
         None => siblings(input, path).map_err(|problem| vec![problem])?,
     };
     let mut chakra =
-        Chakra { paths: paths.into(), form, scale, groups: BTreeMap::new(), notes: Arc::default() };
+        Chakra { paths: paths.into(), form, scale, groups: SortedMap::new(), notes: Arc::default() };
     let refused = |Damage(message): Damage| vec![input.problem(message)];
     // Groups by name: the ranks that name them, and those that are said to be in them.
-    let mut groups: BTreeMap<String, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+    let mut groups: SortedMap<String, (Vec<u32>, Vec<u32>)> = SortedMap::new();
     for rank in 0..chakra.paths.len() as u32 {
         for node in chakra.nodes(RankId::new(rank)).map_err(refused)? {
             for (name, ranks) in node.groups.unwrap_or_default() {
@@ -104,7 +103,7 @@ struct Chakra {
     paths: Arc<[PathBuf]>,
     form: Form,
     scale: Scale,
-    groups: BTreeMap<String, Arc<Group>>,
+    groups: SortedMap<String, Arc<Group>>,
     notes: Arc<Notes>,
 }
 

@@ -17,7 +17,7 @@ use crate::program::{
     input::{Input, Lines},
     mpi::{Call, Calls, Dropped, Script},
 };
-use base::{index::RankId, param::Built};
+use base::{index::RankId, param::Built, sorted::SortedMap};
 use comms::Comms;
 use file::{Index, MAGIC};
 use kinds::{FOREIGN, THREADS, UNOPENED, UNUSED};
@@ -25,7 +25,6 @@ use maker::Maker;
 use record::Records;
 use signatures::Signatures;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -83,7 +82,7 @@ pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Bui
 fn described(input: &Input<'_>, path: &Path) -> Built<Vec<PathBuf>> {
     let refused = |message: String| vec![input.problem(message)];
     let mut lines = Lines::new(input).map_err(|e| vec![input.unreadable(&e)])?;
-    let mut keys = BTreeMap::new();
+    let mut keys = SortedMap::new();
     while let Some((_, line)) = lines.next_line().map_err(|e| vec![input.unreadable(&e)])? {
         if let Some((key, value)) = String::from_utf8_lossy(line).split_once('=') {
             keys.insert(key.trim().to_owned(), value.trim().to_owned());

@@ -8,9 +8,9 @@ use crate::program::{
 use base::{
     index::RankId,
     param::{Built, Problem},
+    sorted::SortedMap,
 };
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -168,7 +168,7 @@ impl Ranks {
     /// If it cannot be read, a line does not begin with a rank, or a rank has no line.
     pub(super) fn all(input: &Input<'_>, mut see: impl FnMut(&str)) -> Built<Self> {
         let refused = |message: String| vec![input.problem(message)];
-        let mut blocks: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
+        let mut blocks: SortedMap<u32, Vec<Block>> = SortedMap::new();
         let (mut at, mut number, mut rank_before) = (0u64, 0u32, None);
         let held = hold(input).map_err(|e| vec![input.unreadable(&e)])?;
         let mut reader = input.open().map_err(|e| vec![input.unreadable(&e)])?;

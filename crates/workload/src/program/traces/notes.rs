@@ -1,26 +1,23 @@
 //! What a trace holds that becomes no call: counted by kind and rank, whoever reads the ranks, and however often.
 
-use base::index::RankId;
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::{Mutex, PoisonError};
 
 /// Counts of all ranks that were read so far.
 #[derive(Debug, Default)]
-pub(super) struct Notes(Mutex<BTreeMap<(u64, RankId), u64>>);
+pub(super) struct Notes(Mutex<SortedMap<(u64, RankId), u64>>);
 
 /// Counts of one reading of one rank.
 #[derive(Debug)]
 pub(super) struct RankNotes {
     rank: RankId,
-    met: BTreeMap<u64, u64>,
+    met: SortedMap<u64, u64>,
 }
 
 impl Notes {
     /// Kinds with how often each was met at all ranks.
-    pub(super) fn totals(&self) -> BTreeMap<u64, u64> {
-        let mut totals = BTreeMap::new();
+    pub(super) fn totals(&self) -> SortedMap<u64, u64> {
+        let mut totals = SortedMap::new();
         for (&(kind, _), &count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             *totals.entry(kind).or_insert(0) += count;
         }
@@ -49,7 +46,7 @@ impl Notes {
 
 impl RankNotes {
     pub(super) fn new(rank: RankId) -> Self {
-        Self { rank, met: BTreeMap::new() }
+        Self { rank, met: SortedMap::new() }
     }
 
     /// Something of this kind was met. It is handed over at once: a run may end before the rank does.
@@ -76,6 +73,6 @@ mod tests {
         let other = Notes::default();
         other.add(&notes.words());
         other.add(&notes.words());
-        assert_eq!((notes.totals(), other.totals()), (BTreeMap::from([(7, 4)]), BTreeMap::from([(7, 4)])));
+        assert_eq!((notes.totals(), other.totals()), (SortedMap::from([(7, 4)]), SortedMap::from([(7, 4)])));
     }
 }

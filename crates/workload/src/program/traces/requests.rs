@@ -1,21 +1,22 @@
 //! Requests of a rank: traces name them by addresses, numbers or envelopes; a script numbers them densely.
 
 use crate::program::mpi::Request;
-use std::collections::{BTreeMap, VecDeque};
+use base::sorted::SortedMap;
+use std::collections::VecDeque;
 
 /// The open requests of a rank by what the trace calls them. Several may have one name; they end in the order in which they began.
 #[derive(Debug)]
 pub(super) struct Requests<K> {
-    open: BTreeMap<K, VecDeque<Request>>,
+    open: SortedMap<K, VecDeque<Request>>,
     /// Persistent requests by their names.
-    kept: BTreeMap<K, Request>,
+    kept: SortedMap<K, Request>,
     free: Vec<Request>,
     made: Request,
 }
 
 impl<K: Ord> Requests<K> {
     pub(super) fn new() -> Self {
-        Self { open: BTreeMap::new(), kept: BTreeMap::new(), free: Vec::new(), made: 0 }
+        Self { open: SortedMap::new(), kept: SortedMap::new(), free: Vec::new(), made: 0 }
     }
 
     fn number(&mut self) -> Request {

@@ -24,11 +24,8 @@ use crate::program::{
 };
 use ahead::{Name, ended_by_tests, opened};
 use arguments::{Arguments, envelope, is_type, times};
-use base::{index::RankId, param::Built};
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-};
+use base::{index::RankId, param::Built, sorted::SortedSet};
+use std::{collections::VecDeque, sync::Arc};
 
 mod ahead;
 mod arguments;
@@ -243,7 +240,7 @@ struct Maker {
     /// Bytes of an element without a type.
     default: u64,
     /// Lines of tests at which a request ended; read when the first test is met.
-    tested: Option<BTreeSet<u64>>,
+    tested: Option<SortedSet<u64>>,
 }
 
 impl Calls for Reader {

@@ -284,7 +284,7 @@ fn created_and_duplicated_communicators_work_too() {
         calls
     };
     let run = run((0..4).map(rank).collect(), 1000).unwrap();
-    let contexts: std::collections::BTreeSet<u32> = run.matches.iter().map(|m| m.send.context).collect();
+    let contexts: base::sorted::SortedSet<u32> = run.matches.iter().map(|m| m.send.context).collect();
     assert_eq!(contexts.len(), 4, "world, its copy, the pair, its copy: {contexts:?}");
 }
 

@@ -9,8 +9,8 @@ use crate::program::{
     lower::chain::{Chain, blank},
     mpi::{CommRank, Mode, OneSided, PROC_NULL},
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 /// Tag of the message that goes from hand to hand with a lock.
 const TOKEN: u32 = 1 << 31;
@@ -55,7 +55,7 @@ pub(in crate::program::lower) struct Access {
     /// The same of what it has posted.
     posted: Vec<u64>,
     /// Receives of answers that nobody has waited for, by target.
-    answers: BTreeMap<CommRank, Vec<u64>>,
+    answers: SortedMap<CommRank, Vec<u64>>,
     /// Others take turns in locking this rank.
     contended: bool,
     legs: Vec<Leg>,
@@ -85,7 +85,7 @@ impl Access {
             serving: Vec::new(),
             locked: Vec::new(),
             posted: Vec::new(),
-            answers: BTreeMap::new(),
+            answers: SortedMap::new(),
             contended: windows.contended(index, rank),
             legs: Vec::new(),
         };

@@ -1,10 +1,8 @@
 //! What a rank has open on a window, and the messages that its calls send: the same for who reads them beforehand and who makes operations of them.
 
 use crate::program::mpi::{CommRank, OneSided, TransferKind};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use base::sorted::{SortedMap, SortedSet};
+use std::sync::Arc;
 
 /// Tags stay below this; those above have a meaning of their own.
 pub(super) const TAGS: u32 = 1 << 30;
@@ -63,13 +61,13 @@ pub(super) struct Epochs {
     fenced: Option<(CommRank, u32)>,
     started: Option<(Group, u32)>,
     posted: Option<(Group, u32)>,
-    starts: BTreeMap<CommRank, u32>,
-    posts: BTreeMap<CommRank, u32>,
+    starts: SortedMap<CommRank, u32>,
+    posts: SortedMap<CommRank, u32>,
     /// By target: whether the lock is exclusive, and where it stands.
-    locks: BTreeMap<CommRank, (bool, u32)>,
+    locks: SortedMap<CommRank, (bool, u32)>,
     all: Option<u32>,
     /// Targets of transfers since they were last flushed.
-    touched: BTreeSet<CommRank>,
+    touched: SortedSet<CommRank>,
 }
 
 type Outcome = Result<(), String>;
@@ -83,11 +81,11 @@ impl Epochs {
             fenced: None,
             started: None,
             posted: None,
-            starts: BTreeMap::new(),
-            posts: BTreeMap::new(),
-            locks: BTreeMap::new(),
+            starts: SortedMap::new(),
+            posts: SortedMap::new(),
+            locks: SortedMap::new(),
             all: None,
-            touched: BTreeSet::new(),
+            touched: SortedSet::new(),
         }
     }
 
@@ -237,12 +235,12 @@ impl Epochs {
 
 /// The members of a group, each with its number of epochs before, which grows.
 fn counted(
-    before: &mut BTreeMap<CommRank, u32>,
+    before: &mut SortedMap<CommRank, u32>,
     size: u32,
     group: &Arc<[CommRank]>,
 ) -> Result<Group, String> {
     let mut members = Group::with_capacity(group.len());
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for &peer in group.iter() {
         if peer.number() >= size {
             return Err(format!("rank {peer} is not among the {size} ranks of the window"));

@@ -6,11 +6,11 @@ use crate::program::{
     lower::comms::Communicators,
     mpi::{Call, Comm, CommRank, OneSided, PROC_NULL, Script, WORLD, Window},
 };
-use base::index::{Column, RankId};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+use base::{
+    index::{Column, RankId},
+    sorted::{SortedMap, SortedSet},
 };
+use std::sync::Arc;
 
 /// Services for several origins, each in the order of its calls.
 pub(super) type Services = Vec<(RankId, Vec<Service>)>;
@@ -29,17 +29,17 @@ pub(in crate::program::lower) struct Windows {
 #[derive(Debug, Default)]
 struct Served {
     /// By target and fence.
-    fences: BTreeMap<(RankId, u32), Services>,
+    fences: SortedMap<(RankId, u32), Services>,
     /// By target, origin and their epochs.
-    active: BTreeMap<(RankId, RankId, u32), Vec<Service>>,
+    active: SortedMap<(RankId, RankId, u32), Vec<Service>>,
     /// By target, for all of its locks.
-    passive: BTreeMap<RankId, Services>,
+    passive: SortedMap<RankId, Services>,
     /// By target: who locks it so that others may too, and who does not.
-    locks: BTreeMap<RankId, [BTreeSet<RankId>; 2]>,
+    locks: SortedMap<RankId, [SortedSet<RankId>; 2]>,
     /// Who locks everybody.
-    all: BTreeSet<RankId>,
+    all: SortedSet<RankId>,
     /// An exclusive lock, for a message about it.
-    exclusive: BTreeMap<RankId, (RankId, u32)>,
+    exclusive: SortedMap<RankId, (RankId, u32)>,
 }
 
 impl Windows {
@@ -81,17 +81,17 @@ pub(in crate::program::lower) fn resolve(
     let ranks = script.ranks();
     let made = Column::filled(ranks as usize, Vec::new());
     let mut all = Windows { first: comms.count(), made, windows: Vec::new() };
-    let mut numbers = BTreeMap::new();
+    let mut numbers = SortedMap::new();
     for rank in RankId::first(ranks) {
         let mut reader = Reader {
             rank,
             comms,
             all: &mut all,
             numbers: &mut numbers,
-            known: BTreeMap::from([(WORLD, (0, CommRank::in_world(rank)))]),
+            known: SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]),
             made: 0,
-            windows: BTreeMap::new(),
-            calls: BTreeMap::new(),
+            windows: SortedMap::new(),
+            calls: SortedMap::new(),
             legs: Vec::new(),
         };
         let mut calls = script.open(rank);
@@ -138,12 +138,12 @@ struct Reader<'a> {
     comms: &'a Communicators,
     all: &'a mut Windows,
     /// Windows by communicator and place among those made on it.
-    numbers: &'a mut BTreeMap<(u32, u32), u32>,
-    known: BTreeMap<Comm, (u32, CommRank)>,
+    numbers: &'a mut SortedMap<(u32, u32), u32>,
+    known: SortedMap<Comm, (u32, CommRank)>,
     made: usize,
-    windows: BTreeMap<Window, Open>,
+    windows: SortedMap<Window, Open>,
     /// Windows made so far on each communicator.
-    calls: BTreeMap<u32, u32>,
+    calls: SortedMap<u32, u32>,
     legs: Vec<Leg>,
 }
 

@@ -4,7 +4,7 @@ use crate::program::{
     mpi::{Comm, WORLD},
     traces::calls::Found,
 };
-use std::collections::BTreeMap;
+use base::sorted::SortedMap;
 
 /// A communicator as a call names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,18 +27,18 @@ impl Handle {
 #[derive(Debug)]
 pub(super) struct Comms {
     ranks: u32,
-    known: BTreeMap<u64, (Found, u32)>,
+    known: SortedMap<u64, (Found, u32)>,
     /// Made, but not met yet; with their size where that is known.
     unmet: Vec<(Comm, Option<u32>)>,
     /// Sizes of those that were met, and of the world.
-    sizes: BTreeMap<Comm, u32>,
+    sizes: SortedMap<Comm, u32>,
     made: Comm,
 }
 
 impl Comms {
     pub(super) fn new(ranks: u32) -> Self {
-        let sizes = BTreeMap::from([(WORLD, ranks)]);
-        Self { ranks, known: BTreeMap::new(), unmet: Vec::new(), sizes, made: 0 }
+        let sizes = SortedMap::from([(WORLD, ranks)]);
+        Self { ranks, known: SortedMap::new(), unmet: Vec::new(), sizes, made: 0 }
     }
 
     /// A communicator is made; the caller is in it or not.

@@ -1,10 +1,8 @@
 //! Nodes of both forms, and an order in which they can be done.
 
 use crate::program::traces::words::{bytes, computation};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
-};
+use base::sorted::SortedMap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A node, as far as it matters here.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,7 +88,7 @@ pub(super) fn groups_of(values: &str) -> Option<Vec<(String, Vec<u32>)>> {
 /// Places of nodes in an order in which none waits for a later one: of those that could come next, the one with the least id. Dependencies become
 /// places in this order; `missing` is called for those on nodes that there are not.
 pub(super) fn order(nodes: &mut [Node], mut missing: impl FnMut()) -> Result<Vec<u32>, String> {
-    let mut places = BTreeMap::new();
+    let mut places = SortedMap::new();
     for (place, node) in nodes.iter().enumerate() {
         if places.insert(node.id, place).is_some() {
             return Err(format!("there are two nodes {}", node.id));

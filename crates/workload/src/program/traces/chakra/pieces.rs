@@ -15,9 +15,10 @@ use crate::program::{
 };
 use base::{
     index::RankId,
+    sorted::SortedMap,
     time::{Ps, US},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// Processors of a rank.
 const HOST: u8 = 0;
@@ -30,7 +31,7 @@ pub(super) struct Making<'a> {
     pub(super) rank: RankId,
     /// Operations a second.
     pub(super) speed: f64,
-    pub(super) groups: &'a BTreeMap<String, Arc<Group>>,
+    pub(super) groups: &'a SortedMap<String, Arc<Group>>,
     pub(super) notes: &'a Notes,
     pub(super) met: RankNotes,
 }
@@ -46,7 +47,7 @@ impl Making<'_> {
             }
         }
         of_group.sort_unstable();
-        let mut numbers = BTreeMap::new();
+        let mut numbers = SortedMap::new();
         for (place, &(name, id)) in of_group.iter().enumerate() {
             let first = of_group.partition_point(|&(other, _)| other < name);
             numbers.insert(id, (place - first) as u32);

@@ -5,8 +5,8 @@ use crate::program::{
     mpi::{Call, Comm, CommRank, WORLD},
     traces::calls::Found,
 };
-use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::{index::RankId, sorted::SortedMap};
+use std::sync::Arc;
 
 /// Numbers of the trace below this are no communicator, none, all ranks, and the caller alone.
 const FIRST: i64 = 4;
@@ -53,15 +53,15 @@ impl Members {
 #[derive(Debug)]
 pub(super) struct Comms {
     ranks: u32,
-    known: BTreeMap<i64, Known>,
-    groups: BTreeMap<i64, Group>,
+    known: SortedMap<i64, Known>,
+    groups: SortedMap<i64, Group>,
     made: Comm,
 }
 
 impl Comms {
     pub(super) fn new(rank: RankId, ranks: u32) -> Self {
         let world = Known { number: WORLD, size: Some(ranks), me: Some(rank.number()), dims: Vec::new() };
-        Self { ranks, known: BTreeMap::from([(ALL, world)]), groups: BTreeMap::new(), made: 0 }
+        Self { ranks, known: SortedMap::from([(ALL, world)]), groups: SortedMap::new(), made: 0 }
     }
 
     /// True if this function makes a communicator or a window.

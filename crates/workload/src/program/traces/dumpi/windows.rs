@@ -5,7 +5,8 @@ use crate::program::{
     mpi::{CommRank, OneSided, PROC_NULL, TransferKind, Window},
     traces::calls::Found,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use base::sorted::SortedMap;
+use std::sync::Arc;
 
 /// How DUMPI writes an exclusive lock.
 const EXCLUSIVE: i64 = 2;
@@ -24,7 +25,7 @@ pub(super) enum Made {
 /// Windows of a rank: by their numbers in the trace, those that calls have and the trace's communicators.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    open: BTreeMap<i64, (Window, i64)>,
+    open: SortedMap<i64, (Window, i64)>,
     made: Window,
 }
 

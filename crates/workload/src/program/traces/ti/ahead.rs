@@ -1,8 +1,11 @@
 //! Reads a rank's lines ahead for the results of its tests, which are not in them.
 
 use crate::program::{Damage, traces::files::RankLines};
-use base::index::RankId;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use base::{
+    index::RankId,
+    sorted::{SortedMap, SortedSet},
+};
+use std::collections::VecDeque;
 
 /// Source, destination and tag as the trace writes them; all zero where requests have no names.
 pub(super) type Name = (i64, i64, i64);
@@ -14,8 +17,8 @@ pub(super) fn opened((source, destination, tag): Name, is_open: impl Fn(&Name) -
 }
 
 /// Lines of a rank's tests at which a request ended, as no wait follows.
-pub(super) fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<BTreeSet<u64>, Damage> {
-    let mut open: BTreeMap<Name, VecDeque<Option<u64>>> = BTreeMap::new();
+pub(super) fn ended_by_tests(lines: &mut RankLines, rank: RankId) -> Result<SortedSet<u64>, Damage> {
+    let mut open: SortedMap<Name, VecDeque<Option<u64>>> = SortedMap::new();
     let me = i64::from(rank.number());
     while let Some((number, line)) = lines.next_line()? {
         let mut words = line.split_ascii_whitespace().skip(1);

@@ -17,15 +17,10 @@ use crate::program::{
 };
 use base::{
     index::RankId,
+    sorted::SortedMap,
     time::{Ps, S},
 };
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt::Write as _,
-    io::Write,
-    mem::take,
-    sync::Arc,
-};
+use std::{collections::VecDeque, fmt::Write as _, io::Write, mem::take, sync::Arc};
 
 /// SimGrid's numbers of any source and any tag.
 const ANY: (i64, i64) = (-555, -444);
@@ -64,7 +59,7 @@ pub struct Writer<'a> {
     speed: f64,
     comms: Communicators,
     /// New tags by communicator and tag.
-    tags: BTreeMap<(u32, u32), u32>,
+    tags: SortedMap<(u32, u32), u32>,
     losses: Losses,
 }
 
@@ -76,7 +71,7 @@ impl<'a> Writer<'a> {
     /// If the calls cannot be read, or there are no tags left.
     pub fn new(script: &'a dyn Script, speed: f64, chooser: Chooser) -> Result<Self, Damage> {
         let comms = resolve(script)?;
-        let (mut tags, mut largest) = (BTreeMap::new(), 0);
+        let (mut tags, mut largest) = (SortedMap::new(), 0);
         for rank in RankId::first(script.ranks()) {
             let (mut calls, mut handles) = (script.open(rank), Handles::new(rank));
             while let Some((call, _)) = calls.next()? {
@@ -115,8 +110,8 @@ impl<'a> Writer<'a> {
             rank,
             handles: Handles::new(rank),
             text: format!("{rank} init\n"),
-            requests: BTreeMap::new(),
-            open: BTreeMap::new(),
+            requests: SortedMap::new(),
+            open: SortedMap::new(),
             opened: 0,
         };
         let mut calls = script.open(rank);
@@ -189,13 +184,13 @@ fn collective_of(call: &Call) -> Option<Collective> {
 
 /// The communicators of a rank by its own numbers.
 struct Handles {
-    known: BTreeMap<Comm, (u32, CommRank)>,
+    known: SortedMap<Comm, (u32, CommRank)>,
     made: usize,
 }
 
 impl Handles {
     fn new(rank: RankId) -> Self {
-        Self { known: BTreeMap::from([(WORLD, (0, CommRank::in_world(rank)))]), made: 0 }
+        Self { known: SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]), made: 0 }
     }
 
     fn found(&self, comm: Comm) -> Result<(u32, CommRank), Damage> {
@@ -242,9 +237,9 @@ struct Lines<'w, 'a> {
     rank: RankId,
     handles: Handles,
     text: String,
-    requests: BTreeMap<Request, Slot>,
+    requests: SortedMap<Request, Slot>,
     /// Requests of each name in the order in which a reader ends them.
-    open: BTreeMap<Name, VecDeque<Request>>,
+    open: SortedMap<Name, VecDeque<Request>>,
     /// Requests of all names.
     opened: usize,
 }
