@@ -58,6 +58,10 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     if values.0.contains_key("preset") && values.text("preset") == "max-min" {
         all.extend(Unread::all("model", &["cross_traffic"], "preset \"max-min\" has no cross-traffic"));
     }
+    let programs = parts.jobs.iter().any(|job| job.work.program().is_some());
+    if programs && values.0.contains_key("preset") && values.text("preset") == "smpi" {
+        all.extend(Unread::all("model", &["control"], "with preset \"smpi\" no message asks"));
+    }
     all
 }
 

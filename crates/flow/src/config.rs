@@ -17,7 +17,8 @@ pub const ABOUT: About = About {
           equal shares, nothing else. The others are SimGrid's, with its factors: `maxmin` shares as 1 / latency; `cm02` adds cross-traffic \
           (acknowledgements take 5 % in the other direction) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
           multiplies bandwidth by 0.97 and latency by 13.01 and weights by 1 / (latency + 20537 B / bandwidth of each link); `smpi` has factors by \
-          size and 8775 B. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`), as load has it if the routing is adaptive; where it takes one, that is what the routing says when the message is sent. An adaptive routing sees as backlog 4 KiB for every message \
+          size and 8775 B, and programs follow SMPI's protocol: no message asks, each begins with 16 B more when its send and its receive are both there, and a send below `eager` is over at once, \
+          a larger one when its message is. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`), as load has it if the routing is adaptive; where it takes one, that is what the routing says when the message is sent. An adaptive routing sees as backlog 4 KiB for every message \
           on a link. When links fail during a run, flows that cross them take a new path for what is left, and its latency again. \
           Not modelled: packets, buffers, and so queues, head-of-line blocking and credits; `packet` does that.",
     source: "Bertsekas, Gallager: Data Networks, section 6.5.2 (max-min fairness); Velho, Legrand: Accuracy study and improvement of network \
@@ -92,6 +93,9 @@ pub const ABOUT: About = About {
     ],
 };
 
+/// What SMPI puts before each message.
+const SMPI_HEADER: u64 = 16;
+
 /// When `accuracy = "auto"` is not exact: every end changes the shares of most messages then, and costs some milliseconds.
 const WIDE: Wide = Wide { accuracy: 0.01, links: 500_000 };
 
@@ -127,6 +131,8 @@ pub struct FlowConfig {
     pub wide: Option<Wide>,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,
+    /// Programs: bytes before those of each message, where send and receive meet without asking (SMPI's rules); none where larger messages ask.
+    pub direct: Option<u64>,
     /// Programs: bytes of a request or grant.
     pub control: u64,
     /// Programs: time that a processor takes for each send and each receive.
@@ -148,6 +154,7 @@ impl FlowConfig {
             accuracy: 0.0,
             wide: None,
             eager: 64 << 10,
+            direct: None,
             control: 16,
             overhead: 0,
         }
@@ -177,6 +184,7 @@ impl FlowConfig {
             accuracy: accuracy(&values.text("accuracy")).unwrap_or(0.0),
             wide: (values.text("accuracy") == "auto").then_some(WIDE),
             eager: values.int("eager"),
+            direct: (values.text("preset") == "smpi").then_some(SMPI_HEADER),
             control: values.int("control"),
             overhead: values.time("overhead"),
         }

@@ -138,8 +138,8 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
             }
         }
     }
-    let FlowConfig { eager, control, overhead, .. } = setup.config;
-    let rules = Rules { eager, control, overhead, meets: setup.measure.operations };
+    let FlowConfig { eager, control, overhead, direct, .. } = setup.config;
+    let rules = Rules { eager, control, overhead, meets: setup.measure.operations, direct };
     Ok(Context {
         roster: Arc::new(Roster::new(&setup.jobs, rules, setup.node)),
         fabric: Arc::clone(&setup.fabric),

@@ -88,7 +88,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
         compute_ppb: JobSetup::COMPUTE_AS_IS,
     };
     let DelayConfig { eager, overhead, .. } = *config;
-    let rules = Rules { eager, control: 0, overhead, meets: false };
+    let rules = Rules { eager, control: 0, overhead, meets: false, direct: None };
     let roster = Arc::new(Roster::new(&[job], rules, None));
     let places = all.clone().map(|rank| Place {
         job: 0,

@@ -302,7 +302,7 @@ fn a_naive_simulator_of_a_node_agrees() {
         let (eager, control, overhead) = (draw.below(4000), 1 + draw.below(100), 1 + draw.below(300_000));
         let sends = ops.iter().flatten().filter(|o| matches!(o, Do::Send(_, bytes) if *bytes > eager));
         let asking = sends.count();
-        let found = hosted(&ops, Rules { eager, control, overhead, meets: false }, node);
+        let found = hosted(&ops, Rules { eager, control, overhead, meets: false, direct: None }, node);
         let naive = Naive {
             node,
             eager,

@@ -270,7 +270,7 @@ impl Network {
             None => setup.packet,
         };
         let PacketConfig { eager, control, overhead, .. } = config;
-        let rules = Rules { eager, control, overhead, meets: setup.measure.operations };
+        let rules = Rules { eager, control, overhead, meets: setup.measure.operations, direct: None };
         let reacts = reacts(setup);
         let shortest = if answers(setup) { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);

@@ -1,9 +1,8 @@
-//! Processors of ranks that live on terminals, and which messages need no answer: the rules that `packet` and `flow` share.
+//! Processors of ranks that live on terminals.
 
 use base::time::Ps;
 use engine::state::{Fifo, NIL};
 use serde::{Deserialize, Serialize};
-use workload::program::mpi::Mode;
 
 /// A processor of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,15 +20,5 @@ impl Cpu {
     #[must_use]
     pub fn idle() -> Self {
         Self { free: 0, running: NIL, queue: Fifo::default() }
-    }
-}
-
-/// True if a message goes without asking.
-#[must_use]
-pub fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
-    match mode {
-        Mode::Standard => bytes <= most,
-        Mode::Synchronous => false,
-        Mode::Buffered => true,
     }
 }

@@ -381,7 +381,11 @@ mod tests {
             start: 0,
             compute_ppb: JobSetup::COMPUTE_AS_IS,
         };
-        let roster = Roster::new(&[job], Rules { eager: 64, control: 8, overhead: 2, meets: true }, None);
+        let roster = Roster::new(
+            &[job],
+            Rules { eager: 64, control: 8, overhead: 2, meets: true, direct: None },
+            None,
+        );
         let first = [(0, RankId::new(0)), (0, RankId::new(1))];
         summed(&Past::new(&roster, rows, met, &first).path(0)).expect("there is a path")
     }

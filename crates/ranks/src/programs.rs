@@ -6,20 +6,26 @@
 //!
 //! **Protocols.** Up to `eager` bytes a message is sent at once and its send is over. Beyond, a request of `control` bytes goes first; when
 //! a receive takes it, a grant of the same size comes back, the send is over, and the data follow; they end the receive. Messages of a pair are
-//! matched in the order in which they were sent, even if the network or another rail overtakes: early ones are parked.
+//! matched in the order in which they were sent, even if the network or another rail overtakes: early ones are parked. With [`Rules::direct`] nothing
+//! asks: sends and receives meet at once, as in SimGrid's SMPI, and the message begins then.
+//!
+//! [`Rules::direct`]: super::roster::Rules::direct
 //!
 //! Cost: per message one look-up at either end and a constant number of table rows, per rendezvous two entries more; an event per
 //! computation and per overhead, and per message through a node's memory that takes time. Not modelled: copies of unexpected messages, and memory for them.
 
+mod direct;
+mod within;
+
 use super::{
     carrier::{Alarm, Delivery, Posting, Ring},
-    cpu::{Cpu, is_eager},
+    cpu::Cpu,
     envelope::{Envelope, Role},
     finished::{Finished, Met},
     hosted::{Host, HostEffects},
     incoming::Incoming,
     matching::{Label, Matching},
-    memories::{Given, Memories},
+    memories::Memories,
     operations::{OperationWindow, Row, turn},
     roster::{GlobalRank, Place, Resident, Residents, Roster, Server},
     stuck::{self, Queued, RankState, Standing, Stuck},
@@ -251,7 +257,8 @@ impl Programs {
         let describes = self.roster.describes_nodes() && op.kind == Kind::Send;
         let within = describes && self.roster.terminal(place.job, op.peer) == place.terminal;
         let finished = Finished::new(&op, (place.terminal, seat, number), (ready, time), busy);
-        let asked = op.kind == Kind::Send && !is_eager(op.mode, op.amount, self.roster.rules.eager);
+        let rules = &self.roster.rules;
+        let asked = op.kind == Kind::Send && (rules.direct.is_some() || !rules.leaves(op.mode, op.amount));
         let sent = if asked { self.requested.remove(u64::from(row), 0) } else { None }.unwrap_or(time);
         fx.record(Finished { within, asked, sent, ..finished });
         self.window.finish(row, time, &mut self.freed);
@@ -318,40 +325,6 @@ impl Programs {
         }
     }
 
-    /// A message of a rank goes to another of its terminal, through memory.
-    fn copy(&mut self, rank: u32, bytes: u64, envelope: Envelope, fx: &mut dyn HostEffects) {
-        let &Resident { place, channel: first, .. } = self.residents.get(rank);
-        let what = Delivery { source: place.terminal, destination: place.terminal, ahead: envelope.into() };
-        let memory = self.roster.node.map(|n| n.memory).filter(|m| !m.is_free());
-        let given = memory.map(|m| self.memories.give(&m, (first, self.now), bytes, what));
-        match given.unwrap_or(Given::There) {
-            Given::There => self.comes(&what, fx),
-            Given::Queued => {}
-            Given::Next(channel, at) => self.expect(channel, at, fx),
-        }
-    }
-
-    /// Sets the alarm of a memory's channel.
-    fn expect(&self, channel: u32, at: Ps, fx: &mut dyn HostEffects) {
-        let Server { terminal, number: processor } = self.residents.channels()[channel as usize];
-        let number = (self.residents.cpus().len() + self.residents.all().len()) as u32 + channel;
-        fx.alarm(Alarm { at, terminal, processor, ring: Ring::Done, number });
-    }
-
-    /// Messages of a memory's channel are there.
-    fn copied(&mut self, channel: u32, fx: &mut dyn HostEffects) {
-        let mut there = std::mem::take(&mut self.there);
-        if let Some(at) = self.memories.due(channel, self.now, &mut there) {
-            self.expect(channel, at, fx);
-        }
-        for delivery in there.drain(..) {
-            self.comes(&delivery, fx);
-            // Each is answered before the next is looked at, as messages of a network are.
-            self.take_up_freed(fx);
-        }
-        self.there = there;
-    }
-
     /// A message, or what goes before it, has come.
     fn comes(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {
         let envelope = Envelope::from(delivery.ahead);
@@ -361,6 +334,7 @@ impl Programs {
             Role::Data => {
                 let rank = self.residents.local(envelope.to);
                 let row = self.named(rank, envelope.receive);
+                self.ends_send(&envelope, fx);
                 self.received(row, (envelope.from, envelope.send, envelope.late), fx);
             }
         }
@@ -378,8 +352,9 @@ impl Programs {
             sequence = *sent;
             *sent = sent.wrapping_add(1);
         });
-        let eager = is_eager(op.mode, op.amount, self.roster.rules.eager);
-        let role = if eager { Role::Eager } else { Role::Request };
+        let eager = self.roster.rules.leaves(op.mode, op.amount);
+        let direct = self.roster.rules.direct.is_some();
+        let role = if eager && !direct { Role::Eager } else { Role::Request };
         let (context, tag, bytes) = (op.context, op.tag, op.amount);
         let envelope =
             Envelope { role, context, tag, bytes, sequence, from, to, send, receive: NIL, late: false };
@@ -388,6 +363,12 @@ impl Programs {
             if self.roster.rules.meets {
                 self.requested.set(u64::from(row), 0, self.now);
             }
+        }
+        if direct {
+            if eager {
+                self.finish(row, fx);
+            }
+            return self.in_turn(&envelope, fx);
         }
         let bytes = if eager { bytes } else { self.roster.rules.control };
         if destination == place.terminal {
@@ -482,6 +463,9 @@ impl Programs {
         let late = self.window.get(row).ready == self.now;
         let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive, late };
         self.named.set(u64::from(rank), receive, row);
+        if let Some(header) = self.roster.rules.direct {
+            return self.meet((sender, place.terminal), header, &grant, fx);
+        }
         let bytes = self.roster.rules.control;
         if sender == place.terminal {
             return self.copy(rank, bytes, grant, fx);

@@ -11,7 +11,7 @@ use base::{
 };
 use model::setup::JobSetup;
 use std::sync::Arc;
-use workload::program::Program;
+use workload::program::{Program, mpi::Mode};
 
 numbers! {
     /// A rank of a run, counted over all jobs in their order: what travels between partitions. A job's own ranks begin at 0 again
@@ -44,6 +44,23 @@ pub struct Rules {
     pub overhead: Ps,
     /// It is reported which message each receive took.
     pub meets: bool,
+    /// Set where nothing asks: a message begins when its send and its receive are both there, with so many bytes in front of its own. Below `eager` bytes its send is over
+    /// at once, otherwise when the message has arrived. For models of one partition.
+    pub direct: Option<u64>,
+}
+
+impl Rules {
+    /// True if a send is over when its message, or what announces that, is on its way.
+    #[inline]
+    #[must_use]
+    pub fn leaves(&self, mode: Mode, bytes: u64) -> bool {
+        match mode {
+            Mode::Standard if self.direct.is_some() => bytes < self.eager,
+            Mode::Standard => bytes <= self.eager,
+            Mode::Synchronous => false,
+            Mode::Buffered => true,
+        }
+    }
 }
 
 /// What ranks need to know of a job.

@@ -23,6 +23,25 @@ pub(crate) fn reduce_bcast(task: &Task, round: u32, out: &mut dyn Sink) {
 const REDUCE_BCAST_PARTS: [Part; 2] =
     [(reduce::binomial_rounds, reduce::binomial), (bcast::binomial_rounds, bcast::binomial)];
 
+pub(crate) const LINEAR_BCAST: About = About {
+    name: "linear-bcast",
+    summary: "everybody sends to rank 0, then a binomial bcast",
+    doc: "The reduction is `linear`; the bcast is `binomial-serial`.",
+    source: "SimGrid's SMPI, its default",
+    params: &[],
+};
+
+const LINEAR_BCAST_PARTS: [Part; 2] =
+    [(reduce::linear_rounds, reduce::linear), (bcast::serial_rounds, bcast::serial)];
+
+pub(crate) fn linear_bcast_rounds(task: &Task) -> u32 {
+    rounds_of(task, &LINEAR_BCAST_PARTS)
+}
+
+pub(crate) fn linear_bcast(task: &Task, round: u32, out: &mut dyn Sink) {
+    round_of(task, round, &LINEAR_BCAST_PARTS, out);
+}
+
 pub(crate) const DOUBLING: About = About {
     name: "recursive-doubling",
     summary: "pairs at distances 1, 2, 4, .. exchange whole vectors",

@@ -36,6 +36,28 @@ pub(crate) const BINOMIAL_ABOUT: About = About {
 };
 along_tree!(binomial_rounds, binomial, |_: &Task| BINOMIAL);
 
+pub(crate) const SERIAL: About = About {
+    name: "binomial-serial",
+    summary: "a binomial tree, one send after the other",
+    doc: "As `binomial`, but a rank begins a send when the one before is over. That makes a difference to messages beyond `eager` only.",
+    source: "SimGrid's SMPI, its default",
+    params: &[],
+};
+
+pub(crate) fn serial_rounds(task: &Task) -> u32 {
+    1 + BINOMIAL.degree(task.place(), task.size)
+}
+
+pub(crate) fn serial(task: &Task, round: u32, out: &mut dyn Sink) {
+    let me = task.place();
+    if round > 0 {
+        let child = BINOMIAL.child(me, BINOMIAL.degree(me, task.size) - round);
+        out.send(task.at(child), task.whole());
+    } else if let Some(parent) = BINOMIAL.parent(me) {
+        out.recv(task.at(parent), task.whole(), How::Store);
+    }
+}
+
 pub(crate) const KNOMIAL: About = About {
     name: "knomial",
     summary: "a k-nomial tree",

@@ -426,6 +426,12 @@ fn traffic_has_its_closed_forms() {
             assert_eq!(sent(Bcast, name, p, n), (q - 1) * n, "{name}");
             assert_eq!(sent(Reduce, name, p, n), (q - 1) * n, "{name}");
         }
+        assert_eq!(sent(Bcast, "binomial-serial", p, n), (q - 1) * n);
+        assert_eq!(sent(Allreduce, "linear-bcast", p, n), 2 * (q - 1) * n);
+        assert_eq!(sent(Allreduce, "direct", p, n), q * (q - 1) * n);
+        assert_eq!(sent(Allgather, "direct", p, b), q * (q - 1) * b);
+        assert_eq!(sent(ReduceScatterBlock, "direct", p, b), q * (q - 1) * b);
+        assert_eq!(sent(Scan, "direct", p, n), q * (q - 1) / 2 * n);
         assert_eq!(sent(Allreduce, "ring", p, n), 2 * (q - 1) * n);
         assert_eq!(sent(Allreduce, "segmented-ring", p, n), 2 * (q - 1) * n);
         assert_eq!(sent(Allreduce, "reduce-bcast", p, n), 2 * (q - 1) * n);

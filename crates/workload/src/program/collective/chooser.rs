@@ -117,7 +117,10 @@ mod tests {
         let error = Choice::named(CollectiveKind::Allreduce, "rign").unwrap_err();
         assert_eq!(error, "MPI_Allreduce has no algorithm `rign`; perhaps `ring`");
         let error = Choice::named(CollectiveKind::Scan, "xyz").unwrap_err();
-        assert_eq!(error, "MPI_Scan has no algorithm `xyz`; perhaps `linear`, `recursive-doubling`");
+        assert_eq!(
+            error,
+            "MPI_Scan has no algorithm `xyz`; perhaps `linear`, `recursive-doubling`, `direct`"
+        );
     }
 
     #[test]

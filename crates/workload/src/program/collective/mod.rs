@@ -22,6 +22,7 @@ pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod choice;
 pub(crate) mod chooser;
+pub(crate) mod direct;
 pub(crate) mod gather;
 pub(crate) mod mpich;
 pub(crate) mod neighbour;
@@ -30,6 +31,7 @@ pub(crate) mod reduce;
 pub(crate) mod reduce_scatter;
 pub mod registry;
 pub(crate) mod scan;
+pub(crate) mod smpi;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod tree;
@@ -83,6 +85,8 @@ pub struct Task {
     pub size: u32,
     /// Root, or 0.
     pub root: CommRank,
+    /// False for the form that does not wait for its end.
+    pub blocking: bool,
     /// Bytes of the vector or of one block, see [`Collective::bytes`]; where there are `counts`, these apply instead.
     pub bytes: u64,
     /// Bytes by rank or neighbour, see [`Collective::counts`]; `None` if all blocks have `bytes`.
@@ -194,6 +198,7 @@ impl Task {
             rank,
             size,
             root,
+            blocking: call.request.is_none(),
             bytes: call.bytes,
             counts: call.counts.clone().filter(|_| v || pairs),
             neighbours: call.neighbours.clone(),

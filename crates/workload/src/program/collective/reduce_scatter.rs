@@ -4,7 +4,7 @@ use super::{
     Fold, How, Part, Piece, Sink, Task, gather,
     reduce::range,
     round_of, rounds_of,
-    tree::{self, BINOMIAL},
+    tree::{self, BINOMIAL, Tree},
 };
 use crate::program::mpi::CommRank;
 use base::registry::About;
@@ -153,4 +153,30 @@ pub(crate) fn reduce_scatter_rounds(task: &Task) -> u32 {
 
 pub(crate) fn reduce_scatter(task: &Task, round: u32, out: &mut dyn Sink) {
     round_of(task, round, &PARTS, out);
+}
+
+pub(crate) const LINEAR: About = About {
+    name: "linear",
+    summary: "linear reduce to rank 0, then linear scatter",
+    doc: "The two one after the other.",
+    source: "SimGrid's SMPI, its default for equal blocks",
+    params: &[],
+};
+
+const LINEAR_PARTS: [Part; 2] = [
+    (
+        |task| tree::rounds(task, Tree::Star),
+        |task, round, out| {
+            tree::up(task, Tree::Star, round, out, How::Combine, |_, _| task.whole());
+        },
+    ),
+    (gather::linear_rounds, gather::linear_scatter),
+];
+
+pub(crate) fn linear_rounds(task: &Task) -> u32 {
+    rounds_of(task, &LINEAR_PARTS)
+}
+
+pub(crate) fn linear(task: &Task, round: u32, out: &mut dyn Sink) {
+    round_of(task, round, &LINEAR_PARTS, out);
 }

@@ -1,8 +1,8 @@
 //! The algorithms that a user can name. Adding one is one function (or file) and one line here.
 
 use super::{
-    Sink, Task, allgather as ag, allreduce as ar, alltoall as a2a, barrier, bcast, gather, neighbour, reduce,
-    reduce_scatter as rs, scan,
+    Sink, Task, allgather as ag, allreduce as ar, alltoall as a2a, barrier, bcast, direct, gather, neighbour,
+    reduce, reduce_scatter as rs, scan,
 };
 use crate::program::mpi::CollectiveKind::{self, *};
 use base::registry::{About, Registered};
@@ -51,6 +51,8 @@ const fn tuned(algorithm: Algorithm, segment: u64, radix: u32) -> Algorithm {
 const ALLGATHERS: &[CollectiveKind] = &[Allgather, Allgatherv];
 const REDUCE_SCATTERS: &[CollectiveKind] = &[ReduceScatter, ReduceScatterBlock];
 const ALLTOALLS: &[CollectiveKind] = &[Alltoall, Alltoallv, Alltoallw];
+const DIRECT: &[CollectiveKind] =
+    &[Allgather, Allgatherv, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan];
 const NEIGHBOURS: &[CollectiveKind] = &[NeighborAllgather, NeighborAlltoall];
 
 /// All algorithms. Their names are unique by collective.
@@ -61,6 +63,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     entry(barrier::TREE, &[Barrier], barrier::tree_rounds, barrier::tree),
     entry(bcast::LINEAR, &[Bcast], bcast::linear_rounds, bcast::linear),
     entry(bcast::BINOMIAL_ABOUT, &[Bcast], bcast::binomial_rounds, bcast::binomial),
+    entry(bcast::SERIAL, &[Bcast], bcast::serial_rounds, bcast::serial),
     tuned(entry(bcast::KNOMIAL, &[Bcast], bcast::knomial_rounds, bcast::knomial), 0, 4),
     tuned(entry(bcast::BINARY, &[Bcast], bcast::binary_rounds, bcast::binary), 32 << 10, 2),
     tuned(entry(bcast::CHAIN, &[Bcast], bcast::chain_rounds, bcast::chain), 128 << 10, 2),
@@ -73,6 +76,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     tuned(entry(reduce::CHAIN, &[Reduce], reduce::chain_rounds, reduce::chain), 64 << 10, 2),
     entry(reduce::RABENSEIFNER, &[Reduce], reduce::rabenseifner_rounds, reduce::rabenseifner),
     entry(ar::REDUCE_BCAST, &[Allreduce], ar::reduce_bcast_rounds, ar::reduce_bcast),
+    entry(ar::LINEAR_BCAST, &[Allreduce], ar::linear_bcast_rounds, ar::linear_bcast),
     entry(ar::DOUBLING, &[Allreduce], ar::doubling_rounds, ar::doubling),
     entry(ar::RING, &[Allreduce], ar::ring_rounds, ar::ring),
     tuned(entry(ar::SEGMENTED_RING, &[Allreduce], ar::segmented_ring_rounds, ar::segmented_ring), 1 << 20, 2),
@@ -97,7 +101,9 @@ pub const ALGORITHMS: &[Algorithm] = &[
     entry(rs::RING, REDUCE_SCATTERS, rs::steps, rs::ring),
     entry(rs::PAIRWISE, REDUCE_SCATTERS, rs::steps, rs::pairwise),
     entry(rs::REDUCE_SCATTER, REDUCE_SCATTERS, rs::reduce_scatter_rounds, rs::reduce_scatter),
+    entry(rs::LINEAR, REDUCE_SCATTERS, rs::linear_rounds, rs::linear),
     entry(scan::LINEAR, &[Scan, Exscan], scan::linear_rounds, scan::linear),
     entry(scan::DOUBLING, &[Scan, Exscan], scan::doubling_rounds, scan::doubling),
+    entry(direct::DIRECT, DIRECT, direct::rounds, direct::direct),
     entry(neighbour::LINEAR, NEIGHBOURS, neighbour::rounds, neighbour::linear),
 ];

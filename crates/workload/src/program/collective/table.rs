@@ -21,6 +21,8 @@ pub(super) struct Decision {
     pub(super) kinds: &'static [CollectiveKind],
     /// Holds for powers of two of ranks only.
     pub(super) power: bool,
+    /// Holds for calls that do not wait for their end only.
+    pub(super) nonblocking: bool,
     /// Fewer ranks than; then fewer bytes than: algorithm. The first line that fits is taken in both; if none fits, the table's next
     /// decision for the collective is asked.
     pub(super) lines: &'static [Line],
@@ -40,12 +42,17 @@ pub(super) const M: u64 = 1 << 20;
 
 /// Decisions for all numbers of ranks.
 pub(super) const fn on(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
-    Decision { kinds, power: false, lines }
+    Decision { kinds, power: false, nonblocking: false, lines }
 }
 
 /// Decisions for powers of two of ranks.
 pub(super) const fn on_power(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
-    Decision { kinds, power: true, lines }
+    Decision { kinds, power: true, nonblocking: false, lines }
+}
+
+/// One algorithm for calls that do not wait for their end.
+pub(super) const fn at_once(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
+    Decision { kinds, power: false, nonblocking: true, lines }
 }
 
 /// What is the same in all libraries.
@@ -68,7 +75,10 @@ impl Table {
     #[must_use]
     pub fn choose(&self, task: &Task) -> Choice {
         let bytes = (self.measure)(task);
-        let fits = |d: &&Decision| d.kinds.contains(&task.kind) && (!d.power || task.size.is_power_of_two());
+        let fits = |d: &&Decision| {
+            let ranks = !d.power || task.size.is_power_of_two();
+            d.kinds.contains(&task.kind) && ranks && (!d.nonblocking || !task.blocking)
+        };
         let named = |d: &Decision| {
             let (_, by_bytes) = d.lines.iter().find(|l| task.size < l.0)?;
             by_bytes.iter().find(|l| bytes < l.0 || l.0 == FULL).map(|l| l.1)

@@ -1,14 +1,14 @@
 //! The decision tables that a user can name.
 
 use super::{
-    Task, mpich, openmpi,
+    Task, mpich, openmpi, smpi,
     table::{ANY, FULL, LINEAR_KINDS, Table, on},
 };
 use crate::program::mpi::CollectiveKind::*;
 use base::registry::About;
 
 /// The decision tables, the default first.
-pub const TABLES: &[Table] = &[SIMPLE, openmpi::TABLE, mpich::TABLE];
+pub const TABLES: &[Table] = &[SIMPLE, openmpi::TABLE, mpich::TABLE, smpi::TABLE];
 
 const SIMPLE: Table = Table {
     about: About {
@@ -101,6 +101,22 @@ mod tests {
         assert_eq!(mpich(Alltoall, 7, 256), "linear-sync");
         assert_eq!(mpich(Alltoall, 8, 32 * K + 1), "pairwise-xor");
         assert_eq!(mpich(ReduceScatterBlock, 8, 64 * K), "pairwise");
+    }
+
+    #[test]
+    fn smpi_decides_by_whether_a_call_waits() {
+        let smpi = |kind, size, bytes| chosen("smpi", kind, size, bytes);
+        let at_once = |kind| {
+            let task = Task { blocking: false, ..task(kind, 16, M) };
+            find(TABLES, "smpi").unwrap().choose(&task).algorithm.about.name
+        };
+        assert_eq!((smpi(Bcast, 16, M), at_once(Bcast)), ("binomial-serial", "linear"));
+        assert_eq!((smpi(Allreduce, 16, M), at_once(Allreduce)), ("linear-bcast", "direct"));
+        assert_eq!((smpi(ReduceScatter, 16, 8), at_once(ReduceScatter)), ("linear", "direct"));
+        assert_eq!((smpi(Scan, 16, M), at_once(Scan)), ("direct", "direct"));
+        assert_eq!((smpi(Alltoall, 16, 511), smpi(Alltoall, 16, 512)), ("bruck", "linear"));
+        assert_eq!((smpi(Alltoall, 4, M - 1), smpi(Alltoall, 4, M)), ("pairwise-xor", "linear"));
+        assert_eq!((smpi(Alltoall, 15, 4), smpi(Alltoall, 64, 256 * K)), ("linear", "pairwise-xor"));
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! Messages that nobody asks for: send and receive meet at once, wherever they are, and the message begins.
+
+use super::{
+    super::{
+        carrier::Posting,
+        envelope::{Envelope, Role},
+        hosted::HostEffects,
+    },
+    Programs,
+};
+use base::index::TerminalId;
+
+impl Programs {
+    /// Send and receive are both there, and nothing has to ask: the message goes from one terminal to the other.
+    pub(super) fn meet(
+        &mut self,
+        (source, destination): (TerminalId, TerminalId),
+        header: u64,
+        grant: &Envelope,
+        fx: &mut dyn HostEffects,
+    ) {
+        let data = Envelope { role: Role::Data, ..*grant };
+        if source == destination {
+            return self.copy(self.residents.local(grant.to), grant.bytes, data, fx);
+        }
+        let bytes = grant.bytes.saturating_add(header);
+        fx.post(Posting { source, destination, bytes, ahead: data.into() });
+    }
+
+    /// A message has arrived: where nothing asks, its send is over as well, unless it was before.
+    pub(super) fn ends_send(&mut self, envelope: &Envelope, fx: &mut dyn HostEffects) {
+        if self.roster.rules.direct.is_none() {
+            return;
+        }
+        let sender = self.residents.local(envelope.from);
+        if let Some(row) = self.named.remove(u64::from(sender), envelope.send) {
+            self.finish(row, fx);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What SimGrid's SMPI takes if nobody says otherwise.
+
+use super::{
+    Task,
+    table::{ANY, Decision, FULL, K, LINEAR_KINDS, Line, M, Table, at_once, on},
+};
+use crate::program::mpi::CollectiveKind::*;
+use base::registry::About;
+
+pub(super) const TABLE: Table = Table {
+    about: About {
+        name: "smpi",
+        summary: "SimGrid's SMPI, its default selector",
+        doc: "What SMPI 3.32 to 4.1 runs without `smpi/coll-selector`: linear algorithms, a binomial bcast whose sends wait for each other, no segments and no pipelines. \
+              Calls that do not block run other algorithms than those that do. On model `flow`, `preset = \"smpi\"` has SMPI's rules of messages. Not as in SMPI: a non-blocking barrier \
+              holds everybody back (SMPI's does not), reduce-scatters of unequal blocks run as those of equal ones, calls without data send nothing, and all-to-alls for which SMPI \
+              names `pair` run as `pairwise` where the number of ranks is no power of two (SMPI ends there). Its selectors `ompi`, `mpich`, `mvapich2`, `impi` and `automatic` are not had.",
+        source: "SimGrid 3.32, measured with smpirun",
+        params: &[],
+    },
+    measure: Task::weight,
+    segments: false,
+    decisions: DECISIONS,
+};
+
+const DECISIONS: &[Decision] = &[
+    at_once(&[Bcast], &[(ANY, &[(FULL, "linear")])]),
+    at_once(&[Allreduce, ReduceScatter, ReduceScatterBlock], &[(ANY, &[(FULL, "direct")])]),
+    at_once(&[Alltoall], &[(ANY, &[(FULL, "linear")])]),
+    on(&[Barrier], &[(ANY, &[(FULL, "linear")])]),
+    on(&[Bcast], &[(ANY, &[(FULL, "binomial-serial")])]),
+    on(&[Reduce, Gather, Scatter], &[(ANY, &[(FULL, "linear")])]),
+    on(&[Allreduce], &[(ANY, &[(FULL, "linear-bcast")])]),
+    on(&[Allgather, Allgatherv, Scan, Exscan], &[(ANY, &[(FULL, "direct")])]),
+    on(&[ReduceScatter, ReduceScatterBlock], &[(ANY, &[(FULL, "linear")])]),
+    on(&[Alltoall], ALLTOALL),
+    on(&[Alltoallv, Alltoallw], &[(ANY, &[(FULL, "linear")])]),
+    on(LINEAR_KINDS, &[(ANY, &[(FULL, "linear")])]),
+];
+
+const ALLTOALL: &[Line] = &[
+    (3, &[(FULL, "linear")]),
+    (8, &[(512 * K, "linear"), (M, "pairwise-xor"), (FULL, "linear")]),
+    (16, &[(FULL, "linear")]),
+    (32, &[(4, "linear"), (512, "bruck"), (FULL, "linear")]),
+    (64, &[(512, "bruck"), (FULL, "linear")]),
+    (256, &[(K, "bruck"), (256 * K, "linear"), (FULL, "pairwise-xor")]),
+    (512, &[(K, "bruck"), (32 * K, "linear"), (FULL, "pairwise-xor")]),
+    (1024, &[(512, "bruck"), (256 * K, "linear"), (FULL, "pairwise-xor")]),
+    (2048, &[(512, "bruck"), (FULL, "linear")]),
+    (4096, &[(K, "bruck"), (FULL, "linear")]),
+    (ANY, &[(2 * K, "bruck"), (FULL, "linear")]),
+];
