@@ -11,10 +11,13 @@ const MOST: u64 = 1 << 30;
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
 ))]
 const DO_NOT_WAIT: i32 = 0o4000;
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
-)))]
+#[cfg(all(
+    unix,
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+    ))
+))]
 const DO_NOT_WAIT: i32 = 0;
 
 /// Opens a file to read it. A named FIFO without a writer would keep us for ever, so one is refused; a shell's `<(command)` is none.

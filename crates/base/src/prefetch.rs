@@ -1,6 +1,6 @@
 //! A hint to the processor that memory will be read soon.
 
-#![expect(unsafe_code, reason = "the prefetch instruction is an intrinsic")]
+#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the prefetch instruction is an intrinsic"))]
 
 /// Asks for the cache line at `address`. Any address is allowed: a prefetch never faults and changes no state.
 #[inline(always)]
