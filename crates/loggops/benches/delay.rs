@@ -2,13 +2,17 @@
 //! Work per CPU second of the delay model: `cargo bench -p netloom-loggops --bench delay [-- FILTER] [-- runs=N]`.
 //!
 //! Prints a row per case: minimum, median and maximum of millions of operations per CPU second, and messages per CPU second of the median. The programs
-//! are made before the clock starts, except for the wavefront, which is made while it runs. Times are measured, never asserted.
+//! are graphs as GOAL files have them, made before the clock starts; a `stream` is read while it runs. Times are measured, never asserted.
 
-use base::index::RankId;
+use base::{
+    index::RankId,
+    rng::{Purpose, Stream},
+};
 use loggops::{DelayConfig, DelaySetup, Ties, run::plain, simulate};
 use std::sync::Arc;
 use workload::program::{
     After, Batch, Cursor, Damage, Op, Program,
+    graph::{Graph, Link, Part, Positions},
     list::{List, Rank, calc, recv, send},
 };
 
@@ -98,6 +102,59 @@ impl Cursor for Plane {
     }
 }
 
+/// The same planes as a graph.
+fn planes(n: u32, planes: u32) -> Vec<Rank> {
+    let one = |rank: u32| {
+        let (mut all, mut batch) = (Rank::default(), Batch::default());
+        let mut plane = Plane { n, rank, plane: 0, planes };
+        while plane.plane < planes {
+            plane.fill(&mut batch).expect("it is made, not read");
+            for op in batch.ops.drain(..) {
+                let number = all.push(Op { after: After::Nothing, ..op });
+                if number > 0 {
+                    all.requires(number, number - 1);
+                }
+            }
+        }
+        all
+    };
+    (0..n * n).map(one).collect()
+}
+
+/// In every step each rank sends to another one and receives from one, drawn anew, and computes; every operation waits for one to three of the twelve before it.
+fn drawn(ranks: u32, steps: u32) -> Vec<Rank> {
+    let mut stream = Stream::new(7, Purpose::Test, 0);
+    let mut all = vec![Rank::default(); ranks as usize];
+    let mut order: Vec<u32> = (0..ranks).collect();
+    for step in 0..steps {
+        for i in (1..order.len()).rev() {
+            order.swap(i, stream.below(i as u64 + 1) as usize);
+        }
+        for (i, &rank) in order.iter().enumerate() {
+            let (to, from) = (order[(i + 1) % order.len()], order[(i + order.len() - 1) % order.len()]);
+            let ops = [send(to, 512, step), recv(from, 512, step), calc(1_000 * (100 + stream.below(4_900)))];
+            for op in ops {
+                let rank = &mut all[rank as usize];
+                let number = rank.push(op);
+                for _ in 0..(1 + stream.below(3)).min(number) {
+                    rank.requires(number, number - 1 - stream.below(number.min(12)));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The graph of these ranks, as a file of GOAL has it.
+fn graph(ranks: Vec<Rank>, config: DelayConfig) -> DelaySetup {
+    let part = |rank: Rank| {
+        let edges = rank.edges.iter().map(|e| Link::new(e.before as u32, e.after as u32, e.on_start));
+        Part { edges: edges.collect(), ops: rank.ops.into() }
+    };
+    let parts = ranks.into_iter().map(part).collect();
+    plain(Arc::new(Graph::new("bench", Positions::Operations, parts)), config)
+}
+
 struct Case {
     name: &'static str,
     setup: fn() -> DelaySetup,
@@ -118,18 +175,25 @@ fn wavefront(config: DelayConfig) -> DelaySetup {
 const CASES: &[Case] = &[
     Case {
         name: "dissemination-16384 queue",
+        setup: || graph(dissemination(16_384, 1024), DelayConfig::loggops()),
+    },
+    Case { name: "dissemination-16384 causes", setup: || graph(dissemination(16_384, 1024), free()) },
+    Case {
+        name: "dissemination-16384 stream",
         setup: || list(dissemination(16_384, 1024), DelayConfig::loggops()),
     },
-    Case { name: "dissemination-16384 causes", setup: || list(dissemination(16_384, 1024), free()) },
     Case {
         name: "dissemination-65536 queue",
-        setup: || list(dissemination(65_536, 1024), DelayConfig::loggops()),
+        setup: || graph(dissemination(65_536, 1024), DelayConfig::loggops()),
     },
-    Case { name: "dissemination-65536 causes", setup: || list(dissemination(65_536, 1024), free()) },
-    Case { name: "all-to-all-512 queue", setup: || list(alltoall(512, 64), DelayConfig::loggops()) },
-    Case { name: "all-to-all-512 causes", setup: || list(alltoall(512, 64), free()) },
-    Case { name: "wavefront-4096 queue", setup: || wavefront(DelayConfig::loggops()) },
-    Case { name: "wavefront-4096 causes", setup: || wavefront(free()) },
+    Case { name: "dissemination-65536 causes", setup: || graph(dissemination(65_536, 1024), free()) },
+    Case { name: "all-to-all-512 queue", setup: || graph(alltoall(512, 64), DelayConfig::loggops()) },
+    Case { name: "all-to-all-512 causes", setup: || graph(alltoall(512, 64), free()) },
+    Case { name: "wavefront-4096 queue", setup: || graph(planes(64, 60), DelayConfig::loggops()) },
+    Case { name: "wavefront-4096 causes", setup: || graph(planes(64, 60), free()) },
+    Case { name: "random-graph-2048 queue", setup: || graph(drawn(2_048, 200), DelayConfig::loggops()) },
+    Case { name: "random-graph-2048 causes", setup: || graph(drawn(2_048, 200), free()) },
+    Case { name: "wavefront-4096 stream", setup: || wavefront(DelayConfig::loggops()) },
     Case { name: "wavefront-4096 pure", setup: || wavefront(DelayConfig::pure(1_500_000, 0, 0)) },
 ];
 

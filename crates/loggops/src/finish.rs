@@ -23,6 +23,18 @@ use results::{
     table::Table,
 };
 
+/// What a run leaves.
+pub struct DelayFinished {
+    /// The summary; its `experiment` block is left to the caller.
+    pub summary: Summary,
+    /// Tables for the output directory, one observation a row.
+    pub tables: Vec<Table>,
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Operations of ranks that are over.
+    pub operations: u64,
+}
+
 /// A run that came to its end.
 pub struct Ended {
     /// Why ranks did not come to their end, if so.

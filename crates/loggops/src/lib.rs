@@ -3,11 +3,13 @@
 //! What a message costs is LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, LSAP 2010) with exactly the semantics of the program of
 //! that name, or a pure delay of hops and bytes. Rules are in `DELAY.md`. Start at [`run::simulate`].
 
+pub mod alone;
 pub mod build;
 mod calendar;
 pub mod carrier;
 mod claims;
 pub mod class_paths;
+mod compact;
 pub mod config;
 pub mod critical;
 mod delays;
@@ -39,5 +41,6 @@ pub mod tables;
 mod unread;
 
 pub use config::{Cost, DelayConfig, Ties};
-pub use run::{DelayFinished, simulate};
+pub use finish::DelayFinished;
+pub use run::simulate;
 pub use setup::{DelayJob, DelaySetup};

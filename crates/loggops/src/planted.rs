@@ -17,10 +17,10 @@ use ranks::{matching::Label, roster::GlobalRank};
 use std::sync::Arc;
 use workload::program::list::{List, Rank, calc, recv, send};
 
-const RANKS: u32 = 6;
+pub(crate) const RANKS: u32 = 6;
 
 /// Steps in which every rank sends to two others and receives from two; every third message is a rendezvous.
-fn steps() -> Vec<Rank> {
+pub(crate) fn steps() -> Vec<Rank> {
     let one = |r: u32| {
         let mut rank = Rank::default();
         let mut last: Vec<u64> = Vec::new();

@@ -1,12 +1,13 @@
 //! Runs a setup of the delay model from start to results.
 
 use super::{
-    claims,
+    alone::{self, damaged},
+    claims, compact,
     config::{Cost, DelayConfig, LONGEST, Ties},
     distance::{Delays, Linear},
     domain::{Context, DelayDomain, Place},
     engineless::Engineless,
-    finish::{self, Ended},
+    finish::{self, DelayFinished, Ended},
     nodes::Nodes,
     observe::{Measure, Observer},
     resilient::ResilientDelays,
@@ -31,22 +32,9 @@ use model::{
     run::{Progress, Watch},
     setup::{JobSetup, Scheduling},
 };
-use ranks::{memory::Kept, roster::GlobalRank, stuck::Stuck};
-use results::{summary::Summary, table::Table};
+use ranks::{memory::Kept, roster::GlobalRank};
 use std::sync::Arc;
 use workload::program::Program;
-
-/// What a run leaves.
-pub struct DelayFinished {
-    /// The summary; its `experiment` block is left to the caller.
-    pub summary: Summary,
-    /// Tables for the output directory, one observation a row.
-    pub tables: Vec<Table>,
-    /// Why ranks did not come to their end, if so.
-    pub stuck: Stuck,
-    /// Operations of ranks that are over.
-    pub operations: u64,
-}
 
 /// Events between two calls of the progress function; an event may be the steps of many ranks.
 const BUDGET: u64 = 1 << 10;
@@ -70,7 +58,11 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
     if cx.all_run_ahead() {
-        return directly(setup, &cx, &clock, watch);
+        let run = Engineless::new(Arc::clone(&cx), whole(setup, &cx));
+        return alone::run(setup, &cx, run, (&clock, watch));
+    }
+    if let Some(tables) = compact::fits(&cx) {
+        return compact::run(setup, &cx, (tables, whole(setup, &cx)), (&clock, watch));
     }
     let parts = (0..cx.partitions()).map(|part| {
         let ranks = cx.bounds[part as usize]..cx.bounds[part as usize + 1];
@@ -148,62 +140,31 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     Ok(DelayFinished { summary, tables, stuck, operations })
 }
 
-/// Turns of ranks between two calls of the progress function.
-const TURNS: u64 = 1 << 14;
-
-/// Simulates ranks that all run ahead.
-fn directly(
-    setup: &DelaySetup,
-    cx: &Arc<Context>,
-    clock: &Clock,
-    watch: Watch<'_>,
-) -> Result<DelayFinished, Failure> {
+/// What measures all ranks together.
+fn whole(setup: &DelaySetup, cx: &Arc<Context>) -> Observer {
     let ranks = GlobalRank::new(0)..GlobalRank::from_index(cx.places.len());
-    let mut engineless =
-        Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), ranks, setup.measure, setup.check));
-    if let Some(mut state) = watch.resume
-        && (engineless.load(&mut state).is_err() || !state.is_empty())
-    {
-        return Err(Failure::Damaged);
-    }
-    while engineless.go_on(TURNS) {
-        let (now, events) = (engineless.now(), engineless.operations());
-        let at = Progress { now, end: setup.limit, events, partitions: 1, ..Progress::default() };
-        let save = &mut || {
-            let mut state = Vec::new();
-            engineless.save(&mut state);
-            state
-        };
-        if !(watch.pause)(at, save) {
-            return Err(Failure::Stopped(now));
-        }
-    }
-    if let Some((host, message)) = &engineless.damage {
-        return Err(damaged(setup, *cx.place(*host), message));
-    }
-    let operations = engineless.operations();
-    let performance = clock.alone(operations);
-    let (stuck, makespans, dry) = (engineless.stuck(), engineless.makespans(), !engineless.was_cut());
-    finish::check(&engineless.observer, || engineless.claims())?;
-    let ended = Ended { stuck, makespans, observer: engineless.observer, dry };
-    let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
-    summary.performance = Some(performance);
-    Ok(DelayFinished { summary, tables, stuck, operations })
+    Observer::new(Arc::clone(cx), ranks, setup.measure, setup.check)
 }
 
-fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
-    let job = &setup.jobs[place.job as usize].name;
-    Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
-}
-
-/// How ranks keep their operations, for a prediction of memory: those that all run ahead in one partition keep a batch each.
+/// How ranks keep their operations, for a prediction of memory: those that all run ahead in one partition keep a batch each, graphs in one partition are
+/// walked where they lie.
 #[must_use]
 pub fn kept(setup: &DelaySetup) -> Kept {
     let alone = |p: &Arc<dyn Program>| p.chained() && p.cpus() <= 1 && p.nics() <= 1;
     let free = setup.node.is_none()
         && setup.config.cost == Cost::Pure
         && setup.jobs.iter().all(|j| alone(&j.program));
-    if free && setup.scheduling.partitions() == 1 { Kept::Batch } else { Kept::Rows }
+    let graph = |p: &Arc<dyn Program>| p.slices().is_some() && p.cpus() <= 1 && p.nics() <= 1;
+    let walked = setup.node.is_none()
+        && setup.derived.is_none()
+        && setup.config.cost == Cost::LogGops
+        && setup.jobs.iter().all(|j| graph(&j.program));
+    let one = setup.scheduling.partitions() == 1;
+    match setup.config.ties {
+        _ if free && one => Kept::Batch,
+        ties if walked && (one || ties == Ties::Queue) => Kept::Graph,
+        _ => Kept::Rows,
+    }
 }
 
 /// Resolves what does not change during the run.

@@ -12,6 +12,7 @@ use engine::undo_check;
 use fabric::registry::{TOPOLOGIES, values};
 use loggops::{
     DelayConfig, DelayFinished, DelayJob, DelaySetup, Ties,
+    alone::Alone,
     domain::DelayDomain,
     engineless::Engineless,
     observe::{Measure, Observer},
@@ -437,7 +438,7 @@ fn a_run_without_the_engine_can_be_resumed() {
         pauses += 1;
     }
     assert!(pauses > 3 && engineless.stuck().is_done());
-    assert_eq!(engineless.operations(), whole.operations);
+    assert_eq!(engineless.observer.operations(), whole.operations);
     let expected = whole.tables.iter().find(|t| t.name() == "ranks").unwrap();
     assert_eq!(expected.column("makespan_ps"), Some(&Column::U64(engineless.makespans())));
     let received: Vec<u64> = engineless.observer.ranks.iter().map(|r| r.received).collect();

@@ -98,6 +98,41 @@ fn the_model_does_what_the_rules_say() {
     }
 }
 
+/// Graphs in memory go without the engine: by the rules, and with every table, sum and fingerprint that they have on it.
+#[test]
+fn graphs_do_what_the_rules_say() {
+    let (seed, cases) = (number("SEED", 0), number("CASES", 600));
+    for seed in seed..seed + cases {
+        let case = Case::plain(seed);
+        let graphs = case.graphs();
+        let (model, rules) = (outcome(&graphs), rules(&case, None));
+        if let Some(difference) = difference(&model, &rules) {
+            show(&case, &model, &rules);
+            panic!("case {seed}: {difference}");
+        }
+        let all = |setup: &DelaySetup| {
+            let setup = &DelaySetup { limit: setup.limit, ..setup.clone() };
+            let mut f = simulate(setup, &mut |_| true).unwrap();
+            f.summary.performance = None;
+            let tables: Vec<String> = f.tables.iter().map(|t| format!("{t:?}")).collect();
+            (format!("{:?}", f.summary), tables, format!("{:?}", f.stuck), f.operations)
+        };
+        let most = model.makespans.iter().copied().max().unwrap_or(0);
+        for limit in [u64::MAX, most / 2] {
+            for (messages, pairs, window) in [(false, false, 0), (true, true, 1000)] {
+                let measure = Measure { messages, pairs, window, operations: true };
+                let [a, b] =
+                    [graphs.clone(), case.read_graphs()].map(|s| all(&DelaySetup { limit, measure, ..s }));
+                assert_eq!(a.0, b.0, "case {seed}, until {limit}");
+                assert_eq!(a.1, b.1, "case {seed}, until {limit}");
+                assert_eq!(a.3, b.3, "case {seed}, until {limit}");
+                // What is left of a run that was cut off is said of what was read, which is all or some.
+                assert!(limit < u64::MAX || a.2 == b.2, "case {seed}: {} {}", a.2, b.2);
+            }
+        }
+    }
+}
+
 /// Each wrong rule gives another result in one of the cases.
 #[test]
 fn wrong_rules_are_found() {

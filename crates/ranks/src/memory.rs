@@ -3,7 +3,7 @@
 use crate::operations::Row;
 use base::index::RankId;
 use model::{memory::Prediction, setup::JobSetup};
-use workload::program::{Batch, Kind, Op, Program};
+use workload::program::{Batch, Kind, Op, Program, Step};
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Kept {
     Rows,
     /// As they were read: one batch of a rank, each operation after the one before.
     Batch,
+    /// As steps of a graph that is walked where it lies, with what can be taken up or waits besides.
+    Graph,
 }
 
 impl Kept {
@@ -20,6 +22,7 @@ impl Kept {
         match self {
             Self::Rows => size_of::<Row>() as u64 + 2 * 8 + 48,
             Self::Batch => size_of::<Op>() as u64 + 16,
+            Self::Graph => size_of::<Step>() as u64 + 3 * 4 + 64,
         }
     }
 }

@@ -60,8 +60,8 @@ fn sweep3d_on_four_ranks() {
     assert_eq!(graph.ranks(), 4);
     let mut balance = [[0i64; 4]; 4];
     let mut bytes = [0u64; 2];
-    for (rank, part) in graph.parts().iter().enumerate() {
-        for op in &part.ops {
+    for rank in 0..4 {
+        for op in &graph.part(RankId::from_index(rank)).ops {
             let peer = op.peer.index();
             match op.kind {
                 Kind::Send => {

@@ -22,7 +22,7 @@ fn in_order(what: &str, numbers: &[u32], faults: &mut Vec<String>) {
 impl Engineless {
     /// What the state says, to be compared with what records say.
     #[must_use]
-    pub fn claims(&self) -> Claims {
+    pub(super) fn claim_all(&self) -> Claims {
         let s = &self.state;
         // A rank that can go on is in one of the two lists, once: a rank in neither would never be called again, and the run would end without it.
         let mut turns: BTreeMap<GlobalRank, u32> = BTreeMap::new();

@@ -23,7 +23,9 @@ mod planted;
 mod rank;
 
 use super::{
+    alone::Alone,
     domain::{Act, Arrival, Context, Cut, Done, Ended, Partner, Received, Record, Sending},
+    follow::Claims,
     observe::Observer,
 };
 use base::time::{NEVER, Ps};
@@ -120,63 +122,6 @@ impl Engineless {
         Self { cx, observer, damage: None, state }
     }
 
-    /// Lets ranks go on for about `turns` turns. False once nobody can.
-    pub fn go_on(&mut self, turns: u64) -> bool {
-        for _ in 0..turns {
-            let Some(rank) = self.state.queue.pop_front() else {
-                if self.state.later.is_empty() || self.damage.is_some() {
-                    return false;
-                }
-                self.next_horizon();
-                continue;
-            };
-            self.turn(rank);
-        }
-        self.damage.is_none()
-    }
-
-    /// A time that all ranks that can go on have nearly reached.
-    pub fn now(&self) -> Ps {
-        self.state.horizon.saturating_sub(self.state.span)
-    }
-
-    /// Operations that are over so far, of all ranks.
-    pub fn operations(&self) -> u64 {
-        self.state.done
-    }
-
-    /// True if something was left out because it lay beyond the end of the run.
-    pub fn was_cut(&self) -> bool {
-        self.state.cut
-    }
-
-    /// Last processor time of each host.
-    pub fn makespans(&self) -> Vec<Ps> {
-        self.state.ranks.iter().map(|r| r.clock).collect()
-    }
-
-    /// Why ranks did not come to their end, if so.
-    pub fn stuck(&self) -> Stuck {
-        let cx = &self.cx;
-        let ranks: Vec<RankState> = (0..cx.places.len()).map(|host| self.standing(host)).collect();
-        // Operations are not kept: the few that are reported are read once more.
-        let op = |host: usize, number: u32| {
-            let place = cx.places[host];
-            let mut cursor = cx.programs[place.job as usize].open(place.rank);
-            let (mut batch, mut left) = (Batch::default(), number as usize);
-            loop {
-                batch.clear();
-                cursor.fill(&mut batch).ok()?;
-                match batch.ops.get(left) {
-                    Some(op) => return Some(*op),
-                    None if batch.ops.is_empty() => return None,
-                    None => left -= batch.ops.len(),
-                }
-            }
-        };
-        Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
-    }
-
     fn standing(&self, host: usize) -> RankState {
         let (place, r) = (self.cx.places[host], &self.state.ranks[host]);
         let mut waiting: Vec<u32> =
@@ -198,30 +143,6 @@ impl Engineless {
             idle: if r.doing == Doing::Over { 0 } else { r.left() },
             messages: messages.into_iter().map(left).collect(),
         }
-    }
-
-    /// Appends the state.
-    pub fn save(&self, to: &mut Vec<u8>) {
-        kept::put(&self.state, to);
-        self.observer.save(to);
-    }
-
-    /// Goes on from a state that was saved of the same setup.
-    ///
-    /// # Errors
-    /// If the bytes are not what was saved.
-    pub fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
-        self.state = kept::take(from)?;
-        self.observer.load(from)?;
-        if self.state.ranks.len() != self.cx.places.len() {
-            return Err(Damaged);
-        }
-        for (rank, place) in self.state.ranks.iter_mut().zip(&self.cx.places) {
-            let program = self.cx.programs[place.job as usize].as_ref();
-            // Programs are pure: a batch is not saved, but read again to the same place.
-            rank.reread(program, place.rank).map_err(|_| Damaged)?;
-        }
-        Ok(())
     }
 
     fn next_horizon(&mut self) {
@@ -455,6 +376,96 @@ impl Engineless {
     fn done(&mut self, op: &Op, done: Done, host: GlobalRank, number: u32) {
         self.state.done += 1;
         self.observer.commit(&Record::Ended(ended(done, OpOf { host, number }, part(op), Partner::NONE)));
+    }
+}
+
+impl Alone for Engineless {
+    const WORK: u64 = 1 << 14;
+
+    fn go_on(&mut self, turns: u64) -> bool {
+        for _ in 0..turns {
+            let Some(rank) = self.state.queue.pop_front() else {
+                if self.state.later.is_empty() || self.damage.is_some() {
+                    return false;
+                }
+                self.next_horizon();
+                continue;
+            };
+            self.turn(rank);
+        }
+        self.damage.is_none()
+    }
+
+    fn now(&self) -> Ps {
+        self.state.horizon.saturating_sub(self.state.span)
+    }
+
+    fn events(&self) -> u64 {
+        self.state.done
+    }
+
+    fn was_cut(&self) -> bool {
+        self.state.cut
+    }
+
+    fn makespans(&self) -> Vec<Ps> {
+        self.state.ranks.iter().map(|r| r.clock).collect()
+    }
+
+    fn stuck(&self) -> Stuck {
+        let cx = &self.cx;
+        let ranks: Vec<RankState> = (0..cx.places.len()).map(|host| self.standing(host)).collect();
+        // Operations are not kept: the few that are reported are read once more.
+        let op = |host: usize, number: u32| {
+            let place = cx.places[host];
+            let mut cursor = cx.programs[place.job as usize].open(place.rank);
+            let (mut batch, mut left) = (Batch::default(), number as usize);
+            loop {
+                batch.clear();
+                cursor.fill(&mut batch).ok()?;
+                match batch.ops.get(left) {
+                    Some(op) => return Some(*op),
+                    None if batch.ops.is_empty() => return None,
+                    None => left -= batch.ops.len(),
+                }
+            }
+        };
+        Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
+    }
+
+    fn save(&mut self, to: &mut Vec<u8>) {
+        kept::put(&self.state, to);
+        self.observer.save(to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.state = kept::take(from)?;
+        self.observer.load(from)?;
+        if self.state.ranks.len() != self.cx.places.len() {
+            return Err(Damaged);
+        }
+        for (rank, place) in self.state.ranks.iter_mut().zip(&self.cx.places) {
+            let program = self.cx.programs[place.job as usize].as_ref();
+            // Programs are pure: a batch is not saved, but read again to the same place.
+            rank.reread(program, place.rank).map_err(|_| Damaged)?;
+        }
+        Ok(())
+    }
+
+    fn claims(&self) -> Claims {
+        self.claim_all()
+    }
+
+    fn observed(&self) -> &Observer {
+        &self.observer
+    }
+
+    fn observer(self) -> Observer {
+        self.observer
+    }
+
+    fn damage(&self) -> Option<(GlobalRank, String)> {
+        self.damage.clone()
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     channels::{Channel, Holds, Node},
 };
 use crate::{
+    alone::Alone,
     config::DelayConfig,
     observe::{Measure, Observer},
     run::{context, plain},

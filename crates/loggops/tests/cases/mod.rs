@@ -4,11 +4,12 @@ use base::{
     index::RankId,
     rng::{Purpose, Stream},
 };
-use loggops::{DelayConfig, DelayJob, DelaySetup, Ties, run::plain};
+use loggops::{Cost, DelayConfig, DelayJob, DelaySetup, Ties, run::plain};
 use model::setup::Scheduling;
 use std::sync::Arc;
 use workload::program::{
     ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op, Program, chained,
+    graph::{Graph, Link, Part, Positions},
     list::{Rank, calc, recv, send},
     mpi::Mode,
 };
@@ -43,6 +44,18 @@ impl Pieces {
         &self.ranks
     }
 
+    /// The same as a graph: what follows the operation before it is freed by that one last.
+    fn graph_of_it(&self) -> Graph {
+        let part = |(rank, _): &(Rank, Vec<usize>)| {
+            let edges = rank.edges.iter().map(|e| Link::new(e.before as u32, e.after as u32, e.on_start));
+            let follows = (0u32..).zip(&rank.ops).filter(|(n, op)| *n > 0 && op.after != After::Nothing);
+            let heirs = follows.map(|(n, op)| Link::new(n - 1, n, op.after == After::Start));
+            let ops = rank.ops.iter().map(|op| Op { after: After::Nothing, ..*op }).collect();
+            Part { ops, edges: edges.chain(heirs).collect() }
+        };
+        Graph::new("x", Positions::Operations, self.ranks.iter().map(part).collect())
+    }
+
     fn ops(&self) -> impl Iterator<Item = &Op> {
         self.ranks.iter().flat_map(|r| &r.0.ops)
     }
@@ -70,6 +83,27 @@ impl Program for Pieces {
     }
     fn chained(&self) -> bool {
         self.ranks.iter().all(|r| chained(&r.0.ops, true))
+    }
+}
+
+/// A program that can only be read.
+struct Read(Arc<dyn Program>);
+
+impl Program for Read {
+    fn ranks(&self) -> u32 {
+        self.0.ranks()
+    }
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        self.0.open(rank)
+    }
+    fn describe(&self, rank: RankId, origin: u32) -> String {
+        self.0.describe(rank, origin)
+    }
+    fn largest_message(&self) -> Option<u64> {
+        self.0.largest_message()
+    }
+    fn total(&self) -> Option<u64> {
+        self.0.total()
     }
 }
 
@@ -110,6 +144,38 @@ impl Case {
         let config = r.config(unit);
         let jobs = (0..r.pick(&[1, 1, 1, 2])).map(|_| r.job(&config, unit)).collect();
         Self { jobs, config, partitions: r.pick(&[1, 1, 2, 5]) as u32 }
+    }
+
+    /// The case with this number among those that GOAL has words for, one processor and one interface a rank: sends, receives and computations as graphs.
+    pub fn plain(seed: u64) -> Self {
+        let mut r = Draw(Stream::new(seed, Purpose::Test, 78));
+        let unit = r.pick(&[1, 1000]);
+        let config = loop {
+            let config = r.config(unit);
+            if config.cost == Cost::LogGops {
+                break config;
+            }
+        };
+        let jobs = (0..r.pick(&[1, 1, 1, 2])).map(|_| r.graph(&config, unit)).collect();
+        Self { jobs, config, partitions: 1 }
+    }
+
+    /// The same run with programs as the graphs that they are.
+    pub fn graphs(&self) -> DelaySetup {
+        let mut setup = self.setup();
+        for (job, case) in setup.jobs.iter_mut().zip(&self.jobs) {
+            job.program = Arc::new(case.program.graph_of_it());
+        }
+        setup
+    }
+
+    /// The same with graphs that nobody knows for such: they are read rank by rank.
+    pub fn read_graphs(&self) -> DelaySetup {
+        let mut setup = self.graphs();
+        for job in &mut setup.jobs {
+            job.program = Arc::new(Read(Arc::clone(&job.program)));
+        }
+        setup
     }
 
     /// The same as a run.
@@ -186,13 +252,36 @@ impl Draw {
         };
         maker.make();
         let ranks = std::mem::take(&mut maker.ranks);
+        self.job_of(ranks, matches!(style, Style::Chain | Style::Stream), unit)
+    }
+
+    fn graph(&mut self, config: &DelayConfig, unit: u64) -> CaseJob {
+        let style = if self.once_in(2) { Style::Gates } else { Style::Whole };
+        let mut maker = Maker {
+            style,
+            unit,
+            wild: self.once_in(2),
+            probes: false,
+            joins: false,
+            modes: false,
+            contexts: 1,
+            cpus: 1,
+            nics: 1,
+            edges: self.below(3),
+            sizes: [0, 1, 2, config.eager.min(1 << 20), config.eager.min(1 << 20) + 1, 500],
+            ranks: vec![(Rank::default(), Vec::new()); 1 + self.below(7) as usize],
+            gates: Vec::new(),
+            r: self,
+        };
+        maker.make();
+        let ranks = std::mem::take(&mut maker.ranks);
+        self.job_of(ranks, false, unit)
+    }
+
+    fn job_of(&mut self, ranks: Vec<(Rank, Vec<usize>)>, stream: bool, unit: u64) -> CaseJob {
         let start = self.pick(&[0, 0, 1, 700]) * unit;
-        CaseJob {
-            program: Arc::new(Pieces { ranks: Arc::new(ranks) }),
-            start,
-            compute_ppb: self.pick(&[1_000_000_000, 1_000_000_000, 0, 1_500_000_000]),
-            stream: matches!(style, Style::Chain | Style::Stream),
-        }
+        let compute_ppb = self.pick(&[1_000_000_000, 1_000_000_000, 0, 1_500_000_000]);
+        CaseJob { program: Arc::new(Pieces { ranks: Arc::new(ranks) }), start, compute_ppb, stream }
     }
 }
 

@@ -1,11 +1,14 @@
-//! A program held in memory: every rank's operations and edges, some 45 bytes for an operation with its edges.
+//! A program held in memory, 32 bytes for an operation and 4 for a dependency.
+//!
+//! The operations of all ranks lie in one table, those of a rank by number, and so do the dependencies, by what comes first. So an operation knows what
+//! it frees without a search, and a simulator can walk the tables as they are ([`Program::slices`]). Whoever reads a rank by its [`Cursor`] gets batches.
 
 use super::{
-    Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    Batch, Cursor, Damage, Edge, Freed, Kind, Op, Program, Slices, Step,
     cuts::{Cut, cuts},
 };
 use base::index::RankId;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Most operations of a rank.
 pub const MAX_OPS: usize = (1 << 31) - 1;
@@ -14,15 +17,14 @@ pub const MAX_OPS: usize = (1 << 31) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     before: u32,
-    /// The operation that waits, times two; plus one if `before` need only have started.
-    after: u32,
+    after: Freed,
 }
 
 impl Link {
     /// `after` waits until `before` has finished, or only started. Both are below [`MAX_OPS`].
     #[must_use]
     pub fn new(before: u32, after: u32, on_start: bool) -> Self {
-        Self { before, after: after << 1 | u32::from(on_start) }
+        Self { before, after: Freed::new(after, on_start) }
     }
 
     /// The operation that comes first.
@@ -34,13 +36,13 @@ impl Link {
     /// The operation that waits.
     #[must_use]
     pub fn after(self) -> u32 {
-        self.after >> 1
+        self.after.number()
     }
 
     /// True if `before` need only have started.
     #[must_use]
     pub fn on_start(self) -> bool {
-        self.after & 1 == 1
+        self.after.on_start()
     }
 
     fn edge(self) -> Edge {
@@ -48,7 +50,7 @@ impl Link {
     }
 }
 
-/// One rank of a [`Graph`].
+/// One rank of a [`Graph`] that is being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Its operations; [`Link`]s number them by their place here, from 0.
@@ -66,15 +68,165 @@ pub enum Positions {
     Operations,
 }
 
+/// The tables of all ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Tables {
+    /// By rank and number; behind the last one of all, one that is none, for the end of its dependencies.
+    steps: Vec<Step>,
+    /// By what comes first; those of one operation in the order in which it frees them.
+    freed: Vec<Freed>,
+    /// First step of each rank, and one past the last.
+    starts: Vec<u32>,
+}
+
+impl Tables {
+    fn rank(&self, rank: RankId) -> std::ops::Range<usize> {
+        self.starts[rank.index()] as usize..self.starts[rank.index() + 1] as usize
+    }
+
+    #[inline]
+    fn freed(&self, step: usize) -> &[Freed] {
+        &self.freed[self.steps[step].first as usize..self.steps[step + 1].first as usize]
+    }
+
+    /// The dependencies of a rank, by what comes first.
+    fn links(&self, rank: RankId) -> impl Iterator<Item = Link> {
+        let steps = (0u32..).zip(self.rank(rank));
+        steps.flat_map(|(before, step)| self.freed(step).iter().map(move |&after| Link { before, after }))
+    }
+}
+
+/// Makes a graph, rank by rank.
+#[derive(Debug, Default)]
+pub struct Builder {
+    tables: Tables,
+    /// Ranks that came before their turn.
+    aside: BTreeMap<u32, Part>,
+    most: (u8, u8),
+    largest: u64,
+}
+
+impl Builder {
+    fn next(&self) -> u32 {
+        self.tables.starts.len() as u32
+    }
+
+    /// Begins the next rank, whose steps and dependencies follow; then ranks may no longer come in any order.
+    pub(super) fn begin(&mut self) {
+        debug_assert!(self.aside.is_empty(), "ranks come in order, or each as a whole");
+        self.tables.starts.push(self.tables.steps.len() as u32);
+    }
+
+    /// Appends the next operation of the rank; its dependencies follow.
+    #[inline]
+    pub(super) fn step(&mut self, step: Step) {
+        self.most = (self.most.0.max(step.cpu), self.most.1.max(step.nic));
+        if step.kind == Kind::Send {
+            self.largest = self.largest.max(step.amount);
+        }
+        self.tables.steps.push(Step { first: self.tables.freed.len() as u32, ..step });
+    }
+
+    /// Appends an operation that the last one appended frees.
+    #[inline]
+    pub(super) fn frees(&mut self, freed: Freed) {
+        if freed.on_start()
+            && let Some(step) = self.tables.steps.last_mut()
+        {
+            step.early = true;
+        }
+        self.tables.freed.push(freed);
+    }
+
+    /// The operations of the rank at hand.
+    pub(super) fn steps(&mut self) -> &mut [Step] {
+        let first = self.tables.starts.last().map_or(0, |&s| s as usize);
+        &mut self.tables.steps[first..]
+    }
+
+    /// The dependencies of the rank at hand.
+    pub(super) fn links(&self) -> Vec<Link> {
+        let first = self.tables.starts.last().map_or(0, |&s| s as usize);
+        let steps = &self.tables.steps[first..];
+        let ends = steps.iter().skip(1).map(|s| s.first as usize).chain([self.tables.freed.len()]);
+        let lists = (0u32..).zip(steps.iter().zip(ends));
+        let freed = |(before, (step, end)): (u32, (&Step, usize))| {
+            self.tables.freed[step.first as usize..end].iter().map(move |&after| Link { before, after })
+        };
+        lists.flat_map(freed).collect()
+    }
+
+    /// Adds a rank, in any order: operations and edges, as in a [`Part`].
+    pub fn add(&mut self, rank: RankId, ops: &[Op], edges: &[Link]) {
+        if rank.number() != self.next() {
+            self.aside.insert(rank.number(), Part { ops: ops.into(), edges: edges.into() });
+            return;
+        }
+        self.append(ops, edges);
+        while let Some(part) = self.aside.remove(&self.next()) {
+            self.append(&part.ops, &part.edges);
+        }
+    }
+
+    fn append(&mut self, ops: &[Op], edges: &[Link]) {
+        // By what comes first; the order of those that one operation frees stays.
+        let mut order = vec![0; ops.len() + 1];
+        edges.iter().for_each(|e| order[e.before as usize + 1] += 1);
+        for n in 1..order.len() {
+            order[n] += order[n - 1];
+        }
+        self.tables.starts.push(self.tables.steps.len() as u32);
+        let first = self.tables.freed.len();
+        for (op, &begin) in ops.iter().zip(&order) {
+            self.step(Step::from(op));
+            if let Some(step) = self.tables.steps.last_mut() {
+                step.first += begin;
+            }
+        }
+        self.tables.freed.resize(first + edges.len(), Freed::new(0, false));
+        for edge in edges {
+            let place = &mut order[edge.before as usize];
+            self.tables.freed[first + *place as usize] = edge.after;
+            *place += 1;
+        }
+        let steps = self.steps();
+        for edge in edges {
+            steps[edge.after() as usize].waits += 1;
+            steps[edge.before as usize].early |= edge.on_start();
+        }
+    }
+
+    /// The graph, read from the file `name`. Ranks that were not added have no operations if others with greater numbers were.
+    ///
+    /// # Errors
+    /// If 32 bits do not number its operations or its dependencies.
+    pub fn finish(mut self, name: &str, positions: Positions) -> Result<Graph, String> {
+        while let Some((rank, part)) = self.aside.pop_first() {
+            while self.next() < rank {
+                self.append(&[], &[]);
+            }
+            self.append(&part.ops, &part.edges);
+        }
+        let (steps, freed) = (self.tables.steps.len(), self.tables.freed.len());
+        if steps.max(freed) >= u32::MAX as usize {
+            return Err("it has 2^32 operations or dependencies".to_owned());
+        }
+        self.tables.starts.push(steps as u32);
+        self.tables.steps.push(Step { first: freed as u32, ..Step::NONE });
+        let (cpus, nics) = (self.most.0 + 1, self.most.1 + 1);
+        let tables = Arc::new(self.tables);
+        Ok(Graph { tables, cpus, nics, largest: self.largest, name: name.into(), positions })
+    }
+}
+
 /// All ranks' operations in memory. Each rank comes in batches where it can be cut ([`super::cuts`]), else as one.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    parts: Arc<[Part]>,
-    /// Ends of each rank's batches.
-    cuts: Arc<[Box<[Cut]>]>,
+    tables: Arc<Tables>,
     cpus: u8,
     nics: u8,
-    name: String,
+    largest: u64,
+    name: Arc<str>,
     positions: Positions,
 }
 
@@ -82,37 +234,45 @@ impl Graph {
     /// A graph of one part for each rank, read from the file `name`.
     ///
     /// No [`Op::cpu`] or [`Op::nic`] may be above 254, and no operation part of a collective.
+    ///
+    /// # Panics
+    /// If it has 2^32 operations or dependencies.
     #[must_use]
-    pub fn new(name: &str, positions: Positions, mut parts: Vec<Part>) -> Self {
-        let most = |of: fn(&Op) -> u8| parts.iter().flat_map(|p| p.ops.iter().map(of)).max().unwrap_or(0) + 1;
-        let (cpus, nics) = (most(|op| op.cpu), most(|op| op.nic));
-        parts.iter_mut().for_each(Part::order);
-        let pairs = |p: &Part| cuts(p.ops.len(), p.edges.iter().map(|e| (e.before(), e.after())));
-        let cuts = parts.iter().map(pairs).collect();
-        Self { parts: parts.into(), cuts, cpus, nics, name: name.to_owned(), positions }
+    pub fn new(name: &str, positions: Positions, parts: Vec<Part>) -> Self {
+        let mut builder = Builder::default();
+        parts.iter().for_each(|part| builder.append(&part.ops, &part.edges));
+        builder.finish(name, positions).expect("what is made in memory is smaller")
     }
 
-    /// All ranks, in order.
+    /// All operations and dependencies of a rank.
     #[must_use]
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
+    pub fn part(&self, rank: RankId) -> Part {
+        let steps = &self.tables.steps[self.tables.rank(rank)];
+        Part { ops: steps.iter().map(Step::op).collect(), edges: self.tables.links(rank).collect() }
     }
 
     /// Bytes that operations and edges take.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.parts.iter().map(|p| size_of::<Part>() + size_of_val(&*p.ops) + size_of_val(&*p.edges)).sum()
+        let Tables { steps, freed, starts } = &*self.tables;
+        size_of_val(&steps[..]) + size_of_val(&freed[..]) + size_of_val(&starts[..])
     }
 }
 
 impl Program for Graph {
     fn ranks(&self) -> u32 {
-        u32::try_from(self.parts.len()).expect("ranks are counted in 32 bits")
+        self.tables.starts.len() as u32 - 1
     }
 
     fn open(&self, rank: RankId) -> Box<dyn Cursor> {
-        let (parts, cuts) = (Arc::clone(&self.parts), Arc::clone(&self.cuts));
-        Box::new(Reader { parts, cuts, rank, next: 0 })
+        let steps = self.tables.rank(rank);
+        let mut edges: Vec<Link> = self.tables.links(rank).collect();
+        // By what waits, if no operation frees others in another order than theirs: nothing else changes then, and the rank can be cut.
+        if edges.windows(2).all(|e| e[0].before != e[1].before || e[0].after() <= e[1].after()) {
+            edges.sort_by_key(|e| e.after());
+        }
+        let cuts = cuts(steps.len(), edges.iter().map(|e| (e.before(), e.after())));
+        Box::new(Reader { tables: Arc::clone(&self.tables), steps, edges, cuts, next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -131,52 +291,39 @@ impl Program for Graph {
     }
 
     fn largest_message(&self) -> Option<u64> {
-        let sends = self.parts.iter().flat_map(|p| p.ops.iter()).filter(|op| op.kind == Kind::Send);
-        Some(sends.map(|op| op.amount).max().unwrap_or(0))
+        Some(self.largest)
     }
 
     fn total(&self) -> Option<u64> {
-        Some(self.parts.iter().map(|p| p.ops.len() as u64).sum())
+        Some(self.tables.steps.len() as u64 - 1)
+    }
+
+    fn slices(&self) -> Option<Slices<'_>> {
+        let Tables { steps, freed, starts } = &*self.tables;
+        Some(Slices { steps, freed, starts })
     }
 }
 
 /// Hands a rank over, batch by batch.
 struct Reader {
-    parts: Arc<[Part]>,
-    cuts: Arc<[Box<[Cut]>]>,
-    rank: RankId,
+    tables: Arc<Tables>,
+    steps: std::ops::Range<usize>,
+    edges: Vec<Link>,
+    cuts: Box<[Cut]>,
     /// Number of the next batch.
     next: usize,
 }
 
 impl Cursor for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
-        let (part, cuts) = (&self.parts[self.rank.index()], &self.cuts[self.rank.index()]);
-        let Some(end) = cuts.get(self.next) else { return Ok(()) };
-        let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| cuts[before]);
+        let Some(end) = self.cuts.get(self.next) else { return Ok(()) };
+        let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| self.cuts[before]);
         self.next += 1;
-        batch.ops.extend_from_slice(&part.ops[from.ops as usize..end.ops as usize]);
-        let edges = &part.edges[from.edges as usize..end.edges as usize];
+        let steps = &self.tables.steps[self.steps.clone()];
+        batch.ops.extend(steps[from.ops as usize..end.ops as usize].iter().map(Step::op));
+        let edges = &self.edges[from.edges as usize..end.edges as usize];
         batch.edges.extend(edges.iter().map(|link| link.edge()));
         Ok(())
-    }
-}
-
-impl Part {
-    /// Sorts the edges by the operation that waits, if no operation frees others in another order than theirs: nothing else changes then.
-    fn order(&mut self) {
-        if self.edges.is_sorted_by_key(|e| e.after()) {
-            return;
-        }
-        let mut last = vec![0; self.ops.len()];
-        for edge in &self.edges {
-            let before = &mut last[edge.before() as usize];
-            if *before > edge.after() {
-                return;
-            }
-            *before = edge.after();
-        }
-        self.edges.sort_by_key(|e| e.after());
     }
 }
 
@@ -236,7 +383,7 @@ mod tests {
 
     #[test]
     fn an_operation_with_its_edges_is_small() {
-        assert_eq!((size_of::<Op>(), size_of::<Link>(), size_of::<Part>()), (32, 8, 32));
+        assert_eq!((size_of::<Step>(), size_of::<Freed>()), (32, 4));
     }
 
     #[test]

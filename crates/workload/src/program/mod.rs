@@ -199,6 +199,103 @@ impl Batch {
     }
 }
 
+/// An operation that another one frees, by its number within the rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed(u32);
+
+impl Freed {
+    /// `after` is below [`graph::MAX_OPS`] and is freed by the end, or already by the start.
+    #[inline]
+    #[must_use]
+    pub fn new(after: u32, on_start: bool) -> Self {
+        // Times two, plus one if the start is enough.
+        Self(after << 1 | u32::from(on_start))
+    }
+
+    /// The operation that waits.
+    #[inline]
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// True if the start of what it waits for is enough.
+    #[inline]
+    #[must_use]
+    pub fn on_start(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// An operation of a graph with its place among the dependencies: what an [`Op`] of GOAL says, and no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes of a message, or picoseconds of a computation.
+    pub amount: u64,
+    /// Destination of a send, source of a receive or [`ANY_RANK`].
+    pub peer: RankId,
+    /// Tag, or [`ANY_TAG`].
+    pub tag: u32,
+    /// Where it comes from, as [`graph::Positions`] count.
+    pub origin: u32,
+    /// Its first dependency among those of all ranks; the last one is before the first of the next operation.
+    pub first: u32,
+    /// Number of dependencies that lead to it.
+    pub waits: u32,
+    /// A send, a receive or a computation.
+    pub kind: Kind,
+    /// Processor of the rank, from 0.
+    pub cpu: u8,
+    /// Network interface of the rank, from 0.
+    pub nic: u8,
+    /// True if its start frees something.
+    pub early: bool,
+}
+
+impl Step {
+    /// A computation of no time, without dependencies.
+    pub(crate) const NONE: Self = Self {
+        amount: 0,
+        peer: RankId::new(0),
+        tag: 0,
+        origin: 0,
+        first: 0,
+        waits: 0,
+        kind: Kind::Calc,
+        cpu: 0,
+        nic: 0,
+        early: false,
+    };
+
+    /// The same as programs of any kind have it.
+    #[inline]
+    #[must_use]
+    pub fn op(&self) -> Op {
+        let Self { amount, peer, tag, origin, kind, cpu, nic, .. } = *self;
+        let (after, mode) = (After::Nothing, mpi::Mode::Standard);
+        Op { kind, cpu, nic, after, peer, tag, context: 0, mode, amount, origin, collective: 0 }
+    }
+}
+
+impl From<&Op> for Step {
+    /// Of an operation that has no dependencies yet; what GOAL has no word for is left out.
+    fn from(op: &Op) -> Self {
+        let &Op { kind, cpu, nic, peer, tag, amount, origin, .. } = op;
+        Self { amount, peer, tag, origin, kind, cpu, nic, ..Self::NONE }
+    }
+}
+
+/// The tables of a [`graph::Graph`], to walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Slices<'a> {
+    /// The operations of all ranks, and behind them one that is none, for the end of the last one's dependencies.
+    pub steps: &'a [Step],
+    /// What operations free, by what comes first ([`Step::first`]).
+    pub freed: &'a [Freed],
+    /// The place of each rank's first operation, and one past the last.
+    pub starts: &'a [u32],
+}
+
 /// Reads one rank's operations in order.
 pub trait Cursor: Send {
     /// Appends the next operations to an empty batch, some dozens at a time; nothing when the rank has no more.
@@ -289,6 +386,11 @@ pub trait Program: Send + Sync {
 
     /// Takes note of what another process noted, or this one.
     fn note(&self, _noted: &[u64]) {}
+
+    /// The program's tables, if it is held in memory as a [`graph::Graph`]: a simulator may walk them instead of reading rank by rank.
+    fn slices(&self) -> Option<Slices<'_>> {
+        None
+    }
 
     /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations
     /// ([`matrix::sent`] reads them).

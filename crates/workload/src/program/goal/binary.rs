@@ -1,9 +1,13 @@
 //! Reads GOAL in its binary form. Nothing in a file is believed: every position, count and number is checked, and what a file
 //! claims decides no allocation before the bytes for it are known to be there.
+//!
+//! Operations go from the file into the tables of the graph, which have its form: those of a rank in order, what they free in one list. Where ranks
+//! follow each other, as all writers have them, memory holds the bytes of one at a time.
 
+use super::sections::Sections;
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Kind, Op,
-    graph::{Graph, Link, MAX_OPS, Part, Positions, cycle},
+    ANY_SOURCE, ANY_TAG, Freed, Kind, Step,
+    graph::{Builder, Graph, MAX_OPS, Positions, cycle},
     input::Input,
 };
 use base::{
@@ -39,52 +43,63 @@ pub fn is_binary(head: &[u8]) -> bool {
 /// # Errors
 /// If it is none, or damaged: what is wrong in which rank.
 pub fn read_binary(input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
-    let mut bytes = Vec::new();
-    let read = input.open().and_then(|mut reader| reader.read_to_end(&mut bytes));
-    read.map_err(|e| vec![input.unreadable(&e)])?;
-    parse(&bytes, input.name(), unit)
-        .map_err(|reported| reported.into_iter().map(|m| input.problem(m)).collect())
+    let reader = input.open().map_err(|e| vec![input.unreadable(&e)])?;
+    let mut sections = Sections::new(reader);
+    let read = parse(&mut sections, input.name(), unit);
+    if let Some(e) = sections.error {
+        return Err(vec![input.unreadable(&e)]);
+    }
+    read.map_err(|reported| reported.into_iter().map(|m| input.problem(m)).collect())
 }
 
-fn parse(bytes: &[u8], name: &str, unit: Ps) -> Result<Graph, Vec<String>> {
+fn parse(sections: &mut Sections<'_>, name: &str, unit: Ps) -> Result<Graph, Vec<String>> {
     let one = |message: &str| vec![message.to_owned()];
-    let cookie = word64(bytes, 0).ok_or_else(|| one("too short for a GOAL binary"))?;
-    match cookie {
+    let cookie = word64(sections.take(COOKIE_BYTES), 0);
+    match cookie.ok_or_else(|| one("too short for a GOAL binary"))? {
         COOKIE => {}
         USED_UP => {
             return Err(one(
                 "a simulation that saves memory has used this file up; make it again from its text",
             ));
         }
-        _ if cookie.swap_bytes() == COOKIE => {
+        other if other.swap_bytes() == COOKIE => {
             return Err(one("written on a machine with big-endian numbers"));
         }
         _ => return Err(one("no GOAL binary: it does not begin with 4223")),
     }
-    let body = &bytes[COOKIE_BYTES..];
-    let ranks = word32(body, 0).ok_or_else(|| one("ends before the number of ranks"))? as usize;
+    let ranks = word32(sections.take(HEAD_BYTES), 0);
+    let ranks = ranks.ok_or_else(|| one("ends before the number of ranks"))? as usize;
     if ranks == 0 {
         return Err(one("a program needs at least one rank"));
     }
-    if ranks > u32::MAX as usize - 2 || (body.len().saturating_sub(HEAD_BYTES)) / 16 < ranks {
+    let table = sections.take(16 * ranks);
+    if ranks > u32::MAX as usize - 2 || table.len() / 16 < ranks {
         return Err(vec![format!("cut off: it ends within the table of {ranks} ranks")]);
     }
-    let table = &body[HEAD_BYTES..HEAD_BYTES + 16 * ranks];
     let places = table.chunks_exact(16).map(|c| (word64(c, 0).unwrap_or(0), word64(c, 8).unwrap_or(0)));
     let places: Vec<(u64, u64)> = places.collect();
-    apart(&places)?;
-    let mut parts = Vec::with_capacity(ranks);
+    let first = (HEAD_BYTES + 16 * ranks) as u64;
+    if !places.is_sorted_by(|a, b| a.1 <= b.0) {
+        apart(&places)?;
+        sections.keep();
+    }
+    let mut graph = Builder::default();
     let mut reported = Vec::new();
+    let mut waits = Vec::new();
     for (rank, (start, end)) in places.into_iter().enumerate() {
-        let part = slice(body, start, end, HEAD_BYTES + table.len())
-            .and_then(|bytes| Section::new(bytes, ranks as u32, unit)?.part())
-            .map_err(|m| reported.push(format!("rank {rank}: {m}")));
+        graph.begin();
+        let read = slice(sections, start, end, first)
+            .and_then(|bytes| Section::new(bytes, ranks as u32, unit)?.read(&mut graph, &mut waits));
+        reported.extend(read.err().map(|m| format!("rank {rank}: {m}")));
         if reported.len() >= MAX_REPORTED {
             return Err(reported);
         }
-        parts.extend(part);
     }
-    if reported.is_empty() { Ok(Graph::new(name, Positions::Operations, parts)) } else { Err(reported) }
+    if !reported.is_empty() {
+        return Err(reported);
+    }
+    sections.rest();
+    graph.finish(name, Positions::Operations).map_err(|message| vec![message])
 }
 
 /// Refuses ranks that share bytes: they would make a small file a large program.
@@ -100,18 +115,18 @@ fn apart(places: &[(u64, u64)]) -> Result<(), Vec<String>> {
     }
 }
 
-fn slice(body: &[u8], start: u64, end: u64, first: usize) -> Result<&[u8], String> {
-    // The file counts from behind its cookie; people count from its start.
-    let place = |at: u64| at.saturating_add(COOKIE_BYTES as u64);
-    let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
-        return Err(format!("damaged: it is said to end at byte {}", place(end)));
-    };
-    if from < first || to < from {
+/// The bytes of a rank, whose positions count from behind the cookie; people count from the start of the file.
+fn slice<'s>(sections: &'s mut Sections<'_>, start: u64, end: u64, first: u64) -> Result<&'s [u8], String> {
+    let cookie = COOKIE_BYTES as u64;
+    let place = |at: u64| at.saturating_add(cookie);
+    if start < first || end < start {
         return Err(format!("damaged: it is said to be at bytes {} to {}", place(start), place(end)));
     }
-    let size = place(body.len() as u64);
-    body.get(from..to)
-        .ok_or_else(|| format!("cut off: it ends at byte {}, but the file at {size}", place(end)))
+    let (from, to) = (place(start), place(end));
+    match sections.between(from, to) {
+        Ok(bytes) => Ok(bytes),
+        Err(size) => Err(format!("cut off: it ends at byte {to}, but the file at {size}")),
+    }
 }
 
 /// The bytes of one rank.
@@ -139,33 +154,40 @@ impl<'a> Section<'a> {
         Ok(Self { roots, nodes, appendix, ranks, unit })
     }
 
-    fn part(&self) -> Result<Part, String> {
+    /// Appends the rank to the graph. `waits` is for what is counted, and empty of what it held before.
+    fn read(&self, graph: &mut Builder, waits: &mut Vec<u32>) -> Result<(), String> {
         let count = self.nodes.len() / NODE_BYTES;
-        let mut ops = Vec::with_capacity(count);
-        let mut edges = Vec::with_capacity(self.appendix.len() / 4);
+        waits.clear();
+        waits.resize(count, 0);
+        let (mut freed, mut forward) = (0, true);
         for (i, node) in self.nodes.chunks_exact(NODE_BYTES).enumerate() {
             let reported = |m: String| format!("operation {i}: {m}");
-            ops.push(self.op(i as u32, node).map_err(reported)?);
+            graph.step(self.step(i as u32, node).map_err(reported)?);
             for (at, on_start) in [(23, false), (31, true)] {
-                self.dependents(i as u32, count, node, at, on_start, &mut edges).map_err(reported)?;
+                let list = self.dependents(node, at, freed).map_err(reported)?;
+                for chunk in list.chunks_exact(4) {
+                    let after = word32(chunk, 0).unwrap_or(0);
+                    let Some(wait) = waits.get_mut(after as usize) else {
+                        let message =
+                            format!("damaged: operation {after} waits for it, but there are only {count}");
+                        return Err(reported(message));
+                    };
+                    *wait += 1;
+                    forward &= i < after as usize;
+                    graph.frees(Freed::new(after, on_start));
+                }
+                freed += list.len() / 4;
             }
         }
-        if edges.len() * 4 != self.appendix.len() {
+        if freed * 4 != self.appendix.len() {
             return Err("damaged: dependencies are left over".to_owned());
         }
-        self.check_counts(&edges)?;
-        if let Some(circle) = cycle(count, &edges) {
-            let shown: Vec<String> = circle.iter().take(8).map(u32::to_string).collect();
-            let more = if circle.len() > 8 { ", .." } else { "" };
-            let list = shown.join(", ") + more;
-            return Err(format!(
-                "operations {list} can never start: each waits for the next, the last for the first"
-            ));
-        }
-        Ok(Part { ops: ops.into(), edges: edges.into() })
+        self.check_counts(waits)?;
+        if forward { Ok(()) } else { circle(graph.steps().len(), graph) }
     }
 
-    fn op(&self, number: u32, node: &[u8]) -> Result<Op, String> {
+    #[inline]
+    fn step(&self, number: u32, node: &[u8]) -> Result<Step, String> {
         let field32 = |at: usize| word32(node, at).unwrap_or(0);
         let (peer, size, tag) = (field32(5), word64(node, 9).unwrap_or(0), field32(17));
         let (cpu, nic) = (node[21], node[22]);
@@ -195,59 +217,27 @@ impl<'a> Section<'a> {
                 return Err(format!("a message of {size} bytes: at most {MAX_BYTES} are possible"));
             }
         }
-        let after = After::Nothing;
-        Ok(Op {
-            kind,
-            cpu,
-            nic,
-            after,
-            peer: RankId::new(op_peer),
-            tag: op_tag,
-            context: 0,
-            mode: crate::program::mpi::Mode::Standard,
-            amount,
-            origin: number,
-            collective: 0,
-        })
+        let (peer, tag, waits) = (RankId::new(op_peer), op_tag, field32(0));
+        Ok(Step { amount, peer, tag, origin: number, waits, kind, cpu, nic, ..Step::NONE })
     }
 
-    /// Reads a list of those that wait for operation `before`. Lists follow each other without gap, as all writers do it.
-    fn dependents(
-        &self,
-        before: u32,
-        count: usize,
-        node: &[u8],
-        at: usize,
-        on_start: bool,
-        edges: &mut Vec<Link>,
-    ) -> Result<(), String> {
+    /// The list of those that wait for an operation. Lists follow each other without gap, as all writers do it: this one begins behind `before` others.
+    #[inline]
+    fn dependents(&self, node: &[u8], at: usize, before: usize) -> Result<&'a [u8], String> {
         let n = word32(node, at).unwrap_or(0) as usize;
         let first = word32(node, at + 4).unwrap_or(0) as usize;
         if n == 0 {
-            return Ok(());
+            return Ok(&[]);
         }
-        if first != edges.len() {
+        if first != before {
             return Err("damaged: its dependencies are not where they should be".to_owned());
         }
         let list = self.appendix.get(first * 4..(first + n) * 4);
-        let list = list.ok_or("damaged: its dependencies lie outside of the rank")?;
-        for chunk in list.chunks_exact(4) {
-            let after = word32(chunk, 0).unwrap_or(0);
-            if after as usize >= count {
-                return Err(format!("damaged: operation {after} waits for it, but there are only {count}"));
-            }
-            edges.push(Link::new(before, after, on_start));
-        }
-        Ok(())
+        list.ok_or_else(|| "damaged: its dependencies lie outside of the rank".to_owned())
     }
 
     /// Compares what operations say of their dependencies with the dependencies that there are.
-    fn check_counts(&self, edges: &[Link]) -> Result<(), String> {
-        let count = self.nodes.len() / NODE_BYTES;
-        let mut waits = vec![0u32; count];
-        for edge in edges {
-            waits[edge.after() as usize] += 1;
-        }
+    fn check_counts(&self, waits: &[u32]) -> Result<(), String> {
         for (i, node) in self.nodes.chunks_exact(NODE_BYTES).enumerate() {
             let said = word32(node, 0).unwrap_or(0);
             if said != waits[i] {
@@ -256,7 +246,7 @@ impl<'a> Section<'a> {
             }
         }
         let mut roots = self.roots.chunks_exact(4).map(|c| word32(c, 0).unwrap_or(0));
-        let mut free = (0u32..).zip(&waits).filter(|(_, waits)| **waits == 0).map(|(i, _)| i);
+        let mut free = (0u32..).zip(waits).filter(|(_, waits)| **waits == 0).map(|(i, _)| i);
         loop {
             match (roots.next(), free.next()) {
                 (None, None) => return Ok(()),
@@ -265,6 +255,17 @@ impl<'a> Section<'a> {
             }
         }
     }
+}
+
+/// Refuses operations that wait for each other in a circle.
+#[cold]
+fn circle(count: usize, graph: &mut Builder) -> Result<(), String> {
+    let links = graph.links();
+    let Some(circle) = cycle(count, &links) else { return Ok(()) };
+    let shown: Vec<String> = circle.iter().take(8).map(u32::to_string).collect();
+    let more = if circle.len() > 8 { ", .." } else { "" };
+    let list = shown.join(", ") + more;
+    Err(format!("operations {list} can never start: each waits for the next, the last for the first"))
 }
 
 fn word32(bytes: &[u8], at: usize) -> Option<u32> {

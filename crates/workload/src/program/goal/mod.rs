@@ -32,6 +32,7 @@
 mod binary;
 mod joins;
 mod labels;
+mod sections;
 mod text;
 mod words;
 mod write;

@@ -61,13 +61,13 @@ fn part() -> impl Strategy<Value = Part> {
 
 /// Without what a format need not keep: where operations came from, and the order of edges of different predecessors.
 fn canonical(graph: &Graph) -> Vec<(Vec<Op>, Vec<Link>)> {
-    let plain = |part: &Part| {
+    let plain = |part: Part| {
         let ops = part.ops.iter().map(|op| Op { origin: 0, ..*op }).collect();
         let mut edges = part.edges.to_vec();
         edges.sort_by_key(|e| (e.before(), e.on_start()));
         (ops, edges)
     };
-    graph.parts().iter().map(plain).collect()
+    parts(graph).into_iter().map(plain).collect()
 }
 
 fn text(program: &dyn Program) -> String {
@@ -82,8 +82,12 @@ fn binary(program: &dyn Program) -> Vec<u8> {
     bytes.into_inner()
 }
 
-fn edges(graph: &Graph) -> Vec<&[Link]> {
-    graph.parts().iter().map(|p| &*p.edges).collect()
+fn parts(graph: &Graph) -> Vec<Part> {
+    RankId::first(graph.ranks()).map(|rank| graph.part(rank)).collect()
+}
+
+fn edges(graph: &Graph) -> Vec<Box<[Link]>> {
+    parts(graph).into_iter().map(|p| p.edges).collect()
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::program::{
     ANY_RANK, ANY_TAG, After, Kind, Op,
-    graph::{Graph, Link, MAX_OPS, Part, Positions, cycle},
+    graph::{Builder, Graph, Link, MAX_OPS, Positions, cycle},
     input::{Input, Lines, Mistake, Mistakes},
 };
 use base::{
@@ -48,14 +48,14 @@ pub fn read_text(input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
     if !reader.mistakes.is_empty() {
         return Err(reader.mistakes.problems(input));
     }
-    Ok(Graph::new(input.name(), Positions::Lines, reader.parts.into_iter().map(|p| p.part).collect()))
+    let graph = reader.graph.finish(input.name(), Positions::Lines);
+    graph.map_err(|message| vec![input.problem(message)])
 }
 
 /// A rank that has been read.
 struct Read {
     rank: RankId,
     line: u64,
-    part: Part,
 }
 
 /// The rank that is being read.
@@ -80,6 +80,7 @@ struct Reader {
     mistakes: Mistakes,
     ranks: Option<u32>,
     parts: Vec<Read>,
+    graph: Builder,
     current: Option<Current>,
     /// Place of the comment that is open.
     comment: Option<(u64, Range<usize>)>,
@@ -97,6 +98,7 @@ impl Reader {
             mistakes: Mistakes::default(),
             ranks: None,
             parts: Vec::new(),
+            graph: Builder::default(),
             current: None,
             comment: None,
             ops: Vec::new(),
@@ -344,9 +346,11 @@ impl Reader {
         if sound && let Some(circle) = cycle(self.ops.len(), &self.edges) {
             self.report_circle(&circle);
         }
-        let part = Part { ops: self.ops.as_slice().into(), edges: self.edges.as_slice().into() };
         if let Some(rank) = current.rank {
-            self.parts.push(Read { rank, line: current.line, part });
+            self.parts.push(Read { rank, line: current.line });
+            if sound && self.mistakes.is_empty() {
+                self.graph.add(rank, &self.ops, &self.edges);
+            }
         }
         self.ops.clear();
         self.edges.clear();

@@ -1,0 +1,95 @@
+//! Runs without the engine: what they have in common, from start to results.
+
+use super::{
+    domain::{Context, Place},
+    finish::{self, DelayFinished, Ended},
+    follow::Claims,
+    observe::Observer,
+    setup::DelaySetup,
+};
+use base::time::Ps;
+use engine::kept::Damaged;
+use model::{
+    failure::Failure,
+    performance::Clock,
+    run::{Progress, Watch},
+};
+use ranks::{roster::GlobalRank, stuck::Stuck};
+
+/// A run of all ranks in one partition that needs no engine.
+pub trait Alone: Sized {
+    /// What is done before whoever watches is asked, as [`Alone::go_on`] counts.
+    const WORK: u64;
+    /// Goes on for about so many turns or steps. False once nothing is left to do.
+    fn go_on(&mut self, work: u64) -> bool;
+    /// A time that all ranks have nearly reached.
+    fn now(&self) -> Ps;
+    /// What was done so far, for progress and rates.
+    fn events(&self) -> u64;
+    /// True if something was left out because it lay beyond the end of the run.
+    fn was_cut(&self) -> bool;
+    /// Last processor time of each host.
+    fn makespans(&self) -> Vec<Ps>;
+    /// Why ranks did not come to their end, if so.
+    fn stuck(&self) -> Stuck;
+    /// Appends the state.
+    fn save(&mut self, to: &mut Vec<u8>);
+    /// Goes on from a state that was saved of the same setup.
+    ///
+    /// # Errors
+    /// If the bytes are not what was saved.
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged>;
+    /// What the state says, to be compared with what records say.
+    fn claims(&self) -> Claims;
+    /// What was measured, to look at.
+    fn observed(&self) -> &Observer;
+    /// What was measured.
+    fn observer(self) -> Observer;
+    /// The first source that turned out to be damaged: host and message.
+    fn damage(&self) -> Option<(GlobalRank, String)> {
+        None
+    }
+}
+
+/// Simulates to the end.
+pub(super) fn run<R: Alone>(
+    setup: &DelaySetup,
+    cx: &Context,
+    mut run: R,
+    (clock, watch): (&Clock, Watch<'_>),
+) -> Result<DelayFinished, Failure> {
+    if let Some(mut state) = watch.resume
+        && (run.load(&mut state).is_err() || !state.is_empty())
+    {
+        return Err(Failure::Damaged);
+    }
+    while run.go_on(R::WORK) {
+        let (now, events) = (run.now(), run.events());
+        let at = Progress { now, end: setup.limit, events, partitions: 1, ..Progress::default() };
+        let save = &mut || {
+            let mut state = Vec::new();
+            run.save(&mut state);
+            state
+        };
+        if !(watch.pause)(at, save) {
+            return Err(Failure::Stopped(now));
+        }
+    }
+    if let Some((host, message)) = run.damage() {
+        return Err(damaged(setup, *cx.place(host), &message));
+    }
+    let performance = clock.alone(run.events());
+    let (stuck, makespans, dry) = (run.stuck(), run.makespans(), !run.was_cut());
+    finish::check(run.observed(), || run.claims())?;
+    let observer = run.observer();
+    let operations = observer.operations();
+    let (mut summary, tables, stuck) = finish::finish(setup, cx, Ended { stuck, makespans, observer, dry });
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+/// The failure of a run one of whose programs is damaged.
+pub(super) fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
+    let job = &setup.jobs[place.job as usize].name;
+    Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
+}
