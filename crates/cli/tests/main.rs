@@ -13,6 +13,7 @@ mod fabric;
 mod flow;
 mod hostile;
 mod init;
+mod memory;
 mod models;
 mod one_sided;
 mod opensm;

@@ -16,7 +16,7 @@ pub fn predict(setup: &CongestionSetup) -> Prediction {
         ("counters", threads * links * 12),
         ("paths", threads * ranks * 2 * 64),
         ("mappings", runs * 64),
-        ("fixed", 24 << 20),
+        ("fixed", 28 << 20),
     ];
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }

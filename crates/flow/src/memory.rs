@@ -9,7 +9,7 @@ use base::{
     index::TerminalId,
     rng::{Purpose, Stream},
 };
-use model::memory::Prediction;
+use model::{memory::Prediction, setup::Until};
 use ranks::memory;
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
@@ -28,6 +28,12 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     let flows = setup.config.max_flows.min(ranks.saturating_mul(messages.min(100)));
     let pairs = ranks.saturating_mul(ranks.min(messages));
     let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
+    let operations = memory::sent::recorded(&setup.jobs, setup.measure.operations);
+    let rows = memory::sent::listed(&setup.jobs, until, &setup.measure);
+    parts.extend(
+        [("tables of operations", operations), ("rows of tables", rows)].into_iter().filter(|p| p.1 > 0),
+    );
     parts.push(("links", links.saturating_mul(256)));
     parts.push(("routes", pairs.saturating_mul(ROUTE)));
     parts.push(("flows", flows.saturating_mul(FLOW)));
@@ -122,7 +128,7 @@ mod tests {
     };
     use model::{
         samples::{int, link, routing, topology},
-        setup::{JobSetup, Measure, Until},
+        setup::{JobSetup, Measure},
     };
     use std::sync::Arc;
     use workload::{program::list::List, registry::Work};

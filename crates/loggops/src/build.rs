@@ -235,6 +235,13 @@ impl Run for DelayRun {
 
     fn memory(&self) -> Prediction {
         let mut memory = ranks::memory::predict(&self.jobs, run::kept(&self.setup));
+        let operations = ranks::memory::sent::recorded(&self.jobs, self.measure.operations);
+        let rows = ranks::memory::sent::listed(&self.jobs, self.setup.limit, &self.measure);
+        for (part, bytes) in [("tables of operations", operations), ("rows of tables", rows)] {
+            if bytes > 0 {
+                memory.add(part, bytes);
+            }
+        }
         if let Some(derived) = &self.setup.derived {
             memory.add("paths", derived.delays.bytes());
         }

@@ -1,8 +1,12 @@
 //! Predicts the memory of a run before it starts.
 
+mod channels;
+mod tables;
+
 use crate::{
-    adapter::order::Held,
+    adapter::order,
     alone,
+    config::Injects,
     congestion_control::{
         CongestionControl,
         marks::Counts,
@@ -16,13 +20,17 @@ use crate::{
     setup::Setup,
     transport::config::Resilience,
 };
-use fabric::graph::Port;
+use base::time::Ps;
+use fabric::graph::{Peer, Port};
 use model::{memory::Prediction, setup::Until};
+use ranks::memory::sent::{Cut, Sent, sent};
+use tables::size;
 
-/// Predicts the memory that a run needs at most: all windows full, unless the traffic cannot fill them in the run's time.
+/// Predicts the memory that a run needs at most: buffers that may be used are full, unless less is sent in the run's time.
 ///
-/// A router with queues that no buffer bounds may hold all that terminals can send in the time of the run. If the workload ends the
-/// run, what its queues hold beyond buffers is not counted.
+/// What sources send is read from them ([`sent`]), where it does not hang on answers. Channels that the routing does not use stay empty. A router with queues that no
+/// buffer bounds may hold all that is sent; if that is not known and the workload ends the run, what its queues hold beyond buffers is not counted.
+/// Not counted either: a checkpoint while it is written, and what checkers keep.
 ///
 /// Rows are counted at their sizes. Pools double when they grow, but what is not touched takes no memory.
 #[must_use]
@@ -31,38 +39,33 @@ pub fn predict(setup: &Setup) -> Prediction {
     let (ports, terminals) = (fabric.ports().len() as u64, u64::from(fabric.terminals()));
     let lines = ports + terminals;
     let vcs = u64::from(setup.packet.vcs);
-    let chunk = u64::from(setup.packet.chunk);
-    let size = |n: u64, bytes: usize| n.saturating_mul(bytes as u64);
-    let per_vc = |class: usize| setup.links[class].vc_buffer / chunk;
-    let routers = fabric.ports().iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
-    let buffers = routers.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
-    let chunks = match setup.until {
-        // Queues without bound may hold whatever was sent; how much a workload sends is not known here.
-        Until::Time(_) if !setup.packet.router.rules.buffered => sendable(setup),
-        _ => buffers.min(sendable(setup)),
-    };
+    let held = Held::of(setup);
     // Buffers are seldom all full, so the room that pools have beyond what they hold is within them. Queues without bound grow to the end.
     let growth = if setup.packet.router.rules.buffered { 1 } else { 2 };
-    let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
-    let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
     let mut parts = vec![
         ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
         ("ports and VCs", size(lines, size_of::<PortRow<()>>()) + size(lines * vcs, size_of::<Vc<()>>())),
         ("routers", (router::registry::chosen(&setup.packet).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
-        ("flights", size(lines * 16, size_of::<Flight>())),
-        ("chunks", size(chunks, growth * size_of::<Chunk>())),
-        (
-            "packets",
-            size(
-                chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)),
-                growth * size_of::<Packet>(),
-            ),
-        ),
-        ("fixed", 24 << 20),
+        ("flights", size(flights(setup, &held).min(held.chunks), size_of::<Flight>())),
+        ("chunks", size(held.chunks, growth * size_of::<Chunk>())),
+        ("packets", size(held.packets, growth * size_of::<Packet>())),
+        ("fixed", ranks::memory::FIXED),
     ];
     parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
+    parts.extend(more(setup, lines, &held));
+    parts.extend(tables::parts(setup, held.sent, held.chunks));
+    parts.retain(|p| p.1 > 0);
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Parts that only some runs have.
+fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
+    let fabric = &*setup.fabric;
+    let terminals = u64::from(fabric.terminals());
+    let mut parts = Vec::new();
     if let Some(rules) = setup.packet.pipeline.filter(|p| p.virtual_output_queues || p.output_queue.is_some())
     {
         parts.push(("queues of routers", router::pipelined::more_bytes(fabric, &rules, setup.packet.vcs)));
@@ -78,30 +81,159 @@ pub fn predict(setup: &Setup) -> Prediction {
         alone::is_measured(setup).then(|| ("paths of messages alone", paths.saturating_mul(observers))),
     );
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
-    parts.extend(setup.control.as_ref().map(|c| ("flows of terminals", flows(setup, terminals, lines, c))));
+    let control = setup.control.as_ref();
+    parts.extend(control.map(|c| ("flows of terminals", flows(setup, (terminals, lines), held, c))));
     let planted: u64 = setup.jobs.iter().map(trees::bytes).sum();
     parts.extend((planted > 0).then_some(("trees of multicasts", planted)));
-    parts.extend(setup.adapter.map(|_| ("order of packets", order(setup, terminals, buffers))));
+    parts.extend(setup.adapter.map(|_| ("order of packets", in_order(setup, terminals, held))));
     parts.extend(
         setup.services.as_ref().map(|s| ("service classes", size(lines, 8 * (1 + 3 * s.names.len())))),
     );
-    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
-    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+    parts
+}
+
+/// What a network holds at a time, at most.
+struct Held {
+    /// Chunks in buffers that the routing uses.
+    buffers: u64,
+    /// What is sent in all, if sources say so.
+    sent: Option<Sent>,
+    /// Chunks that are in the network, or in its queues.
+    chunks: u64,
+    /// Their packets, those at terminals included.
+    packets: u64,
+}
+
+impl Held {
+    fn of(setup: &Setup) -> Self {
+        let (fabric, links) = (&*setup.fabric, &setup.links);
+        let (chunk, packet) = (u64::from(setup.packet.chunk), u64::from(setup.packet.packet));
+        let terminals = u64::from(fabric.terminals());
+        let per_vc = |class: usize| links[class].vc_buffer / chunk;
+        let used = channels::used(setup);
+        let count = |bits: u16| u64::from(bits.count_ones()).min(u64::from(setup.packet.vcs));
+        let ports = fabric.ports().iter().map(|p| usize::from(p.class));
+        let ports = ports.map(|class| per_vc(class).saturating_mul(count(used[class])));
+        let buffers = ports.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
+        let sent = all_sent(setup);
+        let chunks = match (setup.until, sent) {
+            // Queues without bound may hold whatever was sent.
+            (Until::Time(_), None) if !setup.packet.router.rules.buffered => sendable(setup),
+            (_, Some(sent)) if !setup.packet.router.rules.buffered => sent.chunks,
+            (_, Some(sent)) => buffers.min(sent.chunks),
+            _ => buffers.min(sendable(setup)),
+        };
+        // A terminal cuts what its link's buffer takes, and a packet more.
+        let queued = terminals.saturating_mul(links[0].vc_buffer / packet + 1);
+        let packets = match sent {
+            None => chunks.div_ceil(packet.div_ceil(chunk)).saturating_add(queued.min(chunks)),
+            Some(sent) => {
+                let share = sent.packets as f64 / sent.chunks.max(1) as f64;
+                let many = (chunks as f64 * share).ceil() as u64;
+                many.saturating_add(terminals.max(queued)).min(sent.packets)
+            }
+        };
+        Self { buffers, sent, chunks, packets }
+    }
+
+    /// Pairs of terminals that may send to each other, at most.
+    fn pairs(&self, setup: &Setup, terminals: u64) -> u64 {
+        let all = terminals.saturating_mul(terminals);
+        all.min(self.sent.map_or_else(|| sendable(setup), |sent| sent.messages))
+    }
+}
+
+/// What all jobs send in the run's time: no more than terminals' links take. `None` if a job does not say, or over a transport that sends again.
+fn all_sent(setup: &Setup) -> Option<Sent> {
+    if setup.resilience.is_some() {
+        return None;
+    }
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
+    let config = &setup.packet;
+    let cut = Cut { packet: config.packet.into(), chunk: config.chunk.into(), eager: config.eager };
+    let far = |a, b| setup.fabric.router_at(a) != setup.fabric.router_at(b);
+    let mut all = Sent::default();
+    for job in &setup.jobs {
+        all = all.and(taken(setup, sent(job, until, cut, &far)?, job.placement.len(), until));
+    }
+    if setup.hybrid.is_none() {
+        let (near, crossed) = (all.chunks - all.far.min(all.chunks), crossings(setup, until));
+        if crossed < all.far {
+            all = all.times(near.saturating_add(crossed) as f64 / all.chunks as f64);
+        }
+    }
+    Some(all)
+}
+
+/// What links of so many nodes take over of what their job sends.
+fn taken(setup: &Setup, sent: Sent, nodes: usize, until: Ps) -> Sent {
+    let terminals = nodes as u64 * u64::from(setup.fabric.planes());
+    let bytes = setup.links[0].bandwidth.bytes_per_s() * until as f64 / 1e12 * terminals as f64;
+    // In a stay of the surrogate no buffers hold packets back.
+    let turned = if setup.hybrid.is_some() { u64::MAX } else { injections(setup, until) };
+    let turned = turned.saturating_mul(terminals) as f64 / sent.chunks.max(1) as f64;
+    let over = (bytes / sent.bytes.max(1) as f64).min(turned);
+    if over >= 1.0 {
+        return sent;
+    }
+    // Each terminal is in the middle of a message, of which it cuts a packet at a time.
+    let chunks = terminals * u64::from(setup.packet.packet.div_ceil(setup.packet.chunk));
+    let one = Sent { messages: terminals, packets: terminals, chunks, far: chunks, ..Sent::default() };
+    Sent { pairs: sent.pairs, ..sent.times(over).and(one) }
+}
+
+/// Chunks that all links between routers together can take over in that time: each holds a buffer behind the link until its credit is back, so that many short messages are
+/// slower than the bandwidth says.
+fn crossings(setup: &Setup, until: Ps) -> u64 {
+    let used = channels::used(setup);
+    let ports = setup.fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. }));
+    let each = ports
+        .map(|port| turns(setup, usize::from(port.class), used[usize::from(port.class)].count_ones(), until));
+    each.fold(0, u64::saturating_add)
+}
+
+/// Chunks that a terminal's link takes over in that time, by the same reason.
+fn injections(setup: &Setup, until: Ps) -> u64 {
+    let first = setup.packet.router.rules.injects == Injects::First;
+    turns(setup, 0, if first { 1 } else { u32::MAX }, until)
+}
+
+/// Chunks that may cross a link of a class on so many channels.
+fn turns(setup: &Setup, class: usize, channels: u32, until: Ps) -> u64 {
+    let link = &setup.links[class];
+    let slots = link.vc_buffer / u64::from(setup.packet.chunk);
+    let turns = until / (link.latency + link.credit_delay).max(1) + 1;
+    slots.saturating_mul(channels.min(setup.packet.vcs.into()).into()).saturating_mul(turns)
+}
+
+/// Chunks on all links at a time: as many as a wire holds, and those whose arrival was not looked at, which towards terminals are more.
+fn flights(setup: &Setup, held: &Held) -> u64 {
+    /// Chunks on a link whose arrivals need no event at once.
+    const LATE: u64 = 16;
+    let mean = held.sent.map(|sent| sent.bytes as f64 / sent.chunks.max(1) as f64);
+    let chunk = mean.unwrap_or(1.0).clamp(1.0, setup.packet.chunk.into());
+    let ports = setup.fabric.ports().iter().map(|port| match port.peer {
+        Peer::Router { .. } => {
+            let link = &setup.links[usize::from(port.class)];
+            let on_wire = link.bandwidth.bytes_per_s() * link.latency as f64 / 1e12 / chunk;
+            let slots =
+                (link.vc_buffer / u64::from(setup.packet.chunk)).saturating_mul(setup.packet.vcs.into());
+            (on_wire.ceil() as u64 + 4).min(slots.max(LATE))
+        }
+        _ => LATE,
+    });
+    ports.fold(u64::from(setup.fabric.terminals()) * LATE, u64::saturating_add)
 }
 
 /// Bytes of congestion control: all messages that terminals may have taken over, a flow for each pair that may have been notified, when that
 /// was, and counts of outputs.
-fn flows(setup: &Setup, terminals: u64, lines: u64, control: &CongestionControl) -> u64 {
+fn flows(setup: &Setup, (terminals, lines): (u64, u64), held: &Held, control: &CongestionControl) -> u64 {
     /// A flow and its entry in the map.
     const FLOW: u64 = size_of::<Flow>() as u64 + 24;
     /// When a pair was notified.
     const INTERVAL: u64 = 24;
     let messages = u64::from(control.messages).saturating_mul(size_of::<Parcel>() as u64 + FLOW);
-    let pairs = if control.scheme.is_shared() {
-        terminals
-    } else {
-        terminals.saturating_mul(terminals).min(sendable(setup))
-    };
+    let pairs = if control.scheme.is_shared() { terminals } else { held.pairs(setup, terminals) };
     let each = FLOW + if control.scheme.interval() > 0 { INTERVAL } else { 0 };
     let notified = if control.scheme.is_marking() { pairs.saturating_mul(each) } else { 0 };
     terminals
@@ -112,17 +244,17 @@ fn flows(setup: &Setup, terminals: u64, lines: u64, control: &CongestionControl)
 
 /// Bytes of adapters: what each knows of every source that may send to it, what they hold, and queues of messages. A network whose buffers hold so many
 /// chunks has packets on detours that others overtake; as many may be held, and no more than buffers take.
-fn order(setup: &Setup, terminals: u64, buffers: u64) -> u64 {
+fn in_order(setup: &Setup, terminals: u64, held: &Held) -> u64 {
     /// Both ends of a pair and their entries in maps.
     const PAIR: u64 = 56 + 40 + 24;
-    let pairs = terminals.saturating_mul(terminals).min(sendable(setup));
+    let pairs = held.pairs(setup, terminals);
     let packet = u64::from(setup.packet.packet);
-    let network = buffers.min(sendable(setup)).saturating_mul(u64::from(setup.packet.chunk));
+    let network = held.buffers.min(sendable(setup)).saturating_mul(u64::from(setup.packet.chunk));
     let adapters = setup.adapter.filter(|a| a.resequencing).map_or(0, |a| a.buffer.saturating_mul(terminals));
-    let held = (adapters.min(network) / packet).saturating_mul(size_of::<Held>() as u64);
+    let waiting = (adapters.min(network) / packet).saturating_mul(size_of::<order::Held>() as u64);
     let queued = setup.adapter.and_then(|a| a.injection).map_or(0, |i| u64::from(i.messages));
     let each = queued * (size_of::<Parcel>() + size_of::<Flow>()) as u64 + size_of::<Source>() as u64;
-    pairs.saturating_mul(PAIR).saturating_add(held).saturating_add(terminals.saturating_mul(each))
+    pairs.saturating_mul(PAIR).saturating_add(waiting).saturating_add(terminals.saturating_mul(each))
 }
 
 /// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.

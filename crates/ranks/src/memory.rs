@@ -1,9 +1,15 @@
 //! Predicts the memory of rank programs.
 
+pub mod sent;
+
 use crate::operations::Row;
 use base::index::RankId;
 use model::{memory::Prediction, setup::JobSetup};
 use workload::program::{Batch, Kind, Op, Program, Step};
+
+/// What every run takes: the pages of the program that it uses, the experiment, results while they are written. Tiny runs took 16 to 26 MiB: how much of the program is resident is the
+/// system's choice.
+pub const FIXED: u64 = 28 << 20;
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +38,7 @@ impl Kept {
 #[must_use]
 pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
     let mut parts = parts(jobs, kept);
-    parts.push(("fixed", 24 << 20));
+    parts.push(("fixed", FIXED));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
@@ -61,22 +67,23 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
 pub fn messages_of_a_rank(jobs: &[JobSetup], most: u64) -> u64 {
     let of_job = |job: &JobSetup| {
         let program = job.work.program()?;
-        asked(program.ranks()).map(|rank| messages(&**program, rank, most)).max()
+        asked(program.ranks(), ASKED).map(|rank| messages(&**program, rank, most)).max()
     };
     jobs.iter().map(|job| of_job(job).unwrap_or(most)).max().unwrap_or(most)
 }
 
-/// Ranks that stand for all: the first, and others in steps that have nothing in common with a grid of ranks. All, if there are few.
-fn asked(ranks: u32) -> impl Iterator<Item = RankId> {
-    /// So many are read to their end; more would take longer than they tell.
-    const ASKED: u32 = 64;
+/// So many ranks are read to their end; more would take longer than they tell.
+const ASKED: u32 = 64;
+
+/// So many ranks that stand for all: the first, and others in steps that have nothing in common with a grid of ranks. All, if there are few.
+fn asked(ranks: u32, most: u32) -> impl Iterator<Item = RankId> {
     /// 2^32 times the golden ratio's fraction.
     const STEP: u32 = 0x9e37_79b9;
-    let place = move |n: u32| match ranks > ASKED {
+    let place = move |n: u32| match ranks > most {
         true => ((u64::from(n.wrapping_mul(STEP)) * u64::from(ranks)) >> 32) as u32,
         false => n,
     };
-    (0..ASKED.min(ranks)).map(move |n| RankId::new(place(n)))
+    (0..most.min(ranks)).map(move |n| RankId::new(place(n)))
 }
 
 fn messages(program: &dyn Program, rank: RankId, most: u64) -> u64 {

@@ -5,7 +5,9 @@
 
 use super::{
     HybridSetup, Treatment,
+    cost::{Cost, Since},
     directors::{Frame, Step, Strategy, View},
+    drift::Drift,
     estimate::{Estimate, Stay, Window, estimate},
     learn::{BySize, Forget, Seen, Shape, add},
     predict::{Predictors, Recipe},
@@ -34,10 +36,10 @@ use engine::{
     domain::Effects,
     kept::{Damaged, Kept, put, take},
 };
-use model::{failure::Failure, performance::thread_time};
+use model::failure::Failure;
 use results::summary;
 use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 /// Samples, and switches if the run is hybrid.
 pub struct Conductor {
@@ -56,6 +58,8 @@ struct Log {
     zombies: u64,
     /// What the present predictor was trained from.
     learned: Option<BySize>,
+    /// How latency drifts in high fidelity.
+    drift: Drift,
 }
 
 /// A stretch of the run.
@@ -87,35 +91,6 @@ struct Stage {
     since: Since,
     /// When the run ends at the latest.
     end: Ps,
-}
-
-/// What a stretch of a run costs.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Cost {
-    wall_s: f64,
-    /// Of this thread, where the system says.
-    cpu_s: Option<f64>,
-}
-
-impl Cost {
-    fn add(&mut self, more: Cost) {
-        self.wall_s += more.wall_s;
-        self.cpu_s = more.cpu_s.map(|s| s + self.cpu_s.unwrap_or(0.0));
-    }
-}
-
-/// An instant of the clocks of the machine that simulates.
-struct Since(Instant, Option<f64>);
-
-impl Since {
-    fn now() -> Self {
-        Self(Instant::now(), thread_time())
-    }
-
-    fn cost(&self) -> Cost {
-        let cpu_s = thread_time().zip(self.1).map(|(now, then)| now - then);
-        Cost { wall_s: self.0.elapsed().as_secs_f64(), cpu_s }
-    }
 }
 
 /// What a partition reports.
@@ -297,7 +272,7 @@ impl Conductor {
             fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
         }
         let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
-        let estimate = stage.estimate(counts.measured);
+        let estimate = stage.estimate(&counts);
         let inside: Ps = phases.iter().filter(|p| p.surrogate).map(|p| p.end - p.start).sum();
         let rows = phases.iter().map(|p| summary::Phase {
             mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
@@ -442,6 +417,9 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             return Some((Clock::Keep, Step::Stay));
         }
         let forget = stage.strategy.forget(now);
+        if !stage.in_surrogate() {
+            stage.log.drift.period(now, network, counts.measured > 0);
+        }
         let step = stage.strategy.decide(&view);
         let latency = learned.as_ref().and_then(|l| l.total().mean());
         stage.move_queues(now, step, forget, latency);
@@ -467,6 +445,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         if let Some(phase) = stage.log.phases.last_mut() {
             phase.end(now, cost, &counts);
         }
+        stage.log.drift.turn(now, network, counts.measured > 0, now.saturating_sub(window.span()));
         stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts, window));
         // Zombies stay where they are: the network's clock stands still. With re-heating it runs, and empties and fills by itself.
         let clock = match step {
@@ -506,7 +485,7 @@ impl Stage {
     }
 
     /// What predictions are worth.
-    fn estimate(&self, measured: u64) -> Option<Estimate> {
+    fn estimate(&self, counts: &Counts) -> Option<Estimate> {
         let phases = &self.log.phases;
         let stays = phases.iter().enumerate().filter(|(_, p)| p.surrogate).map(|(n, stay)| {
             let after = phases.get(n + 1);
@@ -514,12 +493,22 @@ impl Stage {
             let until = after.map_or(stay.predicted.1.count, |next| next.predicted.1.count);
             let packets = (until - stay.predicted.0.count).max(stay.measured.1 - stay.measured.0);
             // What the warm-up leaves out weighs nothing.
-            let packets = packets.min(after.unwrap_or(stay).measured.1 - stay.measured.0);
+            let both = after.unwrap_or(stay).measured.1 - stay.measured.0;
+            let packets = packets.min(both);
             let pair = stay.mean(true).zip(after.and_then(|next| next.mean(false)));
             let checked = pair.map(|(said, seen)| (said - seen).abs() / seen);
-            Stay { window: stay.window, length: stay.end - stay.start, packets, checked }
+            Stay {
+                window: stay.window,
+                length: stay.end - stay.start,
+                packets,
+                checked,
+                after: both - packets,
+            }
         });
-        estimate(&stays.collect::<Vec<_>>(), measured)
+        let mut all = counts.network;
+        all.merge(counts.predicted);
+        let drift = self.log.drift.steepest() / all.mean().unwrap_or(0).max(1) as f64;
+        estimate(&stays.collect::<Vec<_>>(), counts.measured, drift)
     }
 
     /// A predictor of what was learned.

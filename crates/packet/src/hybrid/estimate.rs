@@ -1,9 +1,11 @@
 //! By how much a run's mean latency may be off because packets were predicted.
 //!
-//! Three things make a stay's predictions wrong on average. The window that was learned from is a sample: its mean has a standard error, by batch
+//! Four things make a run's mean wrong because of a stay. The window that was learned from is a sample: its mean has a standard error, by batch
 //! means with Student's t. The stay itself would have been one, of its own length. And traffic or treatment may have changed, which the stretch after
 //! the return shows: the mean that was predicted beside the mean that the network has then. The first two are independent, so their squares add up;
-//! the third is a measurement of all of them, so the greater counts. A stay weighs as much as its share of the packets.
+//! the third is a measurement of all of them, so the greater counts. A stay weighs as much as its share of the packets. The fourth is what a network misses
+//! that does not run: where latency drifts (`drift.rs`), what is learned is older than what is predicted, and after the return the network is as much younger as
+//! it stood still. That concerns all packets from the first stay on. An emptied network is taken as if it had been suspended.
 
 use super::learn::Seen;
 use base::time::Ps;
@@ -59,6 +61,14 @@ impl Window {
     }
 }
 
+impl Window {
+    /// How long it was.
+    #[must_use]
+    pub fn span(&self) -> Ps {
+        self.span
+    }
+}
+
 /// Most batches of a window that are looked at.
 const MOST: u64 = 1 << 12;
 
@@ -73,6 +83,8 @@ pub struct Stay {
     pub packets: u64,
     /// How far off its mean was from that of the network after it, as a fraction.
     pub checked: Option<f64>,
+    /// Packets that the network delivered between it and the next stay, and count.
+    pub after: u64,
 }
 
 /// What predictions are worth.
@@ -84,23 +96,31 @@ pub struct Estimate {
     pub short: bool,
 }
 
-/// Of a run in whose mean latency so many packets count; none if nothing was predicted.
+/// Of a run in whose mean latency so many packets count, and which drifts by so much of that mean in a picosecond; none if nothing was predicted.
 #[must_use]
-pub fn estimate(stays: &[Stay], measured: u64) -> Option<Estimate> {
-    let stays: Vec<&Stay> = stays.iter().filter(|s| s.packets > 0).collect();
-    if stays.is_empty() {
+pub fn estimate(stays: &[Stay], measured: u64, drift: f64) -> Option<Estimate> {
+    let predicted = |s: &&Stay| s.packets > 0;
+    if !stays.iter().any(|s| predicted(&s)) {
         return None;
     }
     // The stay that high fidelity would have seen is a sample as well, the shorter the wider. Both are independent samples of one mean.
-    let of = |stay: &Stay| {
+    let known = |stay: &Stay| {
         let Window { half_width, span } = stay.window;
         let known = half_width.unwrap_or(UNKNOWN) * (1.0 + span as f64 / stay.length.max(1) as f64).sqrt();
-        known.max(stay.checked.unwrap_or(0.0)) * stay.packets as f64
+        known.max(stay.checked.unwrap_or(0.0))
     };
     // Not the root of squares: stays follow one another, and what misleads one window mostly misleads the next.
-    let sum: f64 = stays.iter().map(|s| of(s)).sum();
-    let short = |s: &&Stay| s.window.half_width.is_none_or(|h| h > TOO_WIDE);
-    Some(Estimate { error: sum / measured.max(1) as f64, short: stays.iter().any(short) })
+    let (mut sum, mut stood) = (0.0, 0.0);
+    for stay in stays {
+        // From the middle of the window to the middle of the stay, and what the network had missed by then.
+        let aged = stood + (stay.window.span + stay.length) as f64 / 2.0;
+        sum += known(stay).max(drift * aged) * stay.packets as f64;
+        stood += stay.length as f64;
+        sum += drift * stood * stay.after as f64;
+    }
+    let short = |s: &Stay| s.window.half_width.is_none_or(|h| h > TOO_WIDE);
+    let short = stays.iter().filter(predicted).any(short);
+    Some(Estimate { error: sum / measured.max(1) as f64, short })
 }
 
 #[cfg(test)]
@@ -126,13 +146,24 @@ mod tests {
     #[test]
     fn windows_stays_and_checks_add_up() {
         let window = Window { half_width: Some(0.03), span: 100 };
-        let stay = Stay { window, length: 100, packets: 50, checked: None };
-        let error = |stays: &[Stay]| estimate(stays, 100).unwrap();
+        let stay = Stay { window, length: 100, packets: 50, checked: None, after: 20 };
+        let error = |stays: &[Stay]| estimate(stays, 100, 0.0).unwrap();
         assert!((error(&[stay]).error - 0.5 * 0.03 * 2f64.sqrt()).abs() < 1e-12);
         assert!((error(&[Stay { checked: Some(0.2), ..stay }]).error - 0.1).abs() < 1e-12);
         assert!(!error(&[stay]).short);
         let unknown = error(&[stay, Stay { window: Window::default(), ..stay }]);
         assert!(unknown.short && unknown.error > 0.5);
-        assert_eq!(estimate(&[Stay { packets: 0, ..stay }], 100), None);
+        assert_eq!(estimate(&[Stay { packets: 0, ..stay }], 100, 0.0), None);
+    }
+
+    /// Twice the same stay in a drift of a thousandth per picosecond: what is predicted lags by 100 ps and then by 200, what the network delivers by 100 and 200.
+    #[test]
+    fn a_drift_concerns_what_is_delivered_after_a_stay_too() {
+        let window = Window { half_width: Some(0.03), span: 100 };
+        let stay = Stay { window, length: 100, packets: 20, checked: None, after: 30 };
+        let drifting = estimate(&[stay, stay], 100, 0.001).unwrap().error;
+        assert!((drifting - (0.2 * 0.1 + 0.3 * 0.1 + 0.2 * 0.2 + 0.3 * 0.2)).abs() < 1e-12, "{drifting}");
+        let slight = estimate(&[stay], 100, 0.0001).unwrap().error;
+        assert!((slight - (0.2 * 0.03 * 2f64.sqrt() + 0.3 * 0.01)).abs() < 1e-12, "{slight}");
     }
 }

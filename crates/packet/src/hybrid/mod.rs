@@ -1,7 +1,9 @@
 //! Hybrid simulation: the packet model, replaced for a while by a predictor. State, rules and invariants are in `HYBRID.md`.
 
 pub mod conductor;
+mod cost;
 pub mod directors;
+pub mod drift;
 pub mod estimate;
 pub mod learn;
 pub mod predict;

@@ -1,0 +1,169 @@
+//! Memory that is predicted against memory that runs take: each run in a process of its own, written results included, its peak as the system counted it.
+
+use crate::common::netloom;
+use netloom::{Registry, swarm::Swarm};
+use serde_json::Value as Json;
+use std::{env, fs, process::Command};
+
+/// Names the process that runs one experiment: its arguments, a line each.
+const RUN: &str = "NETLOOM_TEST_RUN";
+
+/// What a run was predicted to need and what it took, in bytes.
+struct Measured {
+    name: String,
+    predicted: u64,
+    taken: u64,
+    parts: Json,
+}
+
+impl Measured {
+    fn part(&self, part: &str) -> u64 {
+        self.parts[part].as_u64().unwrap_or_else(|| panic!("{part} is not in {}", self.parts))
+    }
+
+    /// What is wrong with the prediction if it was so much lower: it is below what was taken, or more than three times as much.
+    fn fault(&self, lower: u64) -> Option<String> {
+        let Self { name, taken, parts, .. } = self;
+        let predicted = self.predicted - lower;
+        let sound = predicted >= *taken && predicted <= 3 * taken;
+        (!sound).then(|| format!("{name}: {predicted} predicted, {taken} taken: {parts}"))
+    }
+}
+
+/// Predicts and runs an experiment; `None` if it does not end within so many seconds.
+fn measured(name: &str, file: &str, set: &[&str], seconds: u32) -> Option<Measured> {
+    let settings: Vec<&str> = set.iter().flat_map(|s| ["--set", s]).collect();
+    let checked = netloom(&[&["check", file, "--format", "json"][..], &settings].concat());
+    assert_eq!(checked.status, 0, "{name}: {}", checked.err);
+    let json: Json = serde_json::from_str(&checked.out).expect("an object");
+    let out = tempfile::tempdir().expect("a directory");
+    let results = out.path().join("results");
+    let arguments = [&["run", file, "--out", results.to_str().expect("a path in UTF-8")][..], &settings];
+    let mut run = Command::new("timeout");
+    run.args(["-s", "KILL", &seconds.to_string()]).arg(env::current_exe().expect("a test program"));
+    run.args(["--exact", "memory::one_run", "--nocapture"]).env(RUN, arguments.concat().join("\n"));
+    let run = run.output().expect("runs");
+    let printed = String::from_utf8_lossy(&run.stdout).into_owned();
+    let peak = printed.lines().find_map(|line| line.split_once("peak ")).map(|(_, n)| n.trim().parse());
+    let taken = match peak {
+        Some(bytes) => bytes.expect("a number"),
+        None if run.status.code().is_none_or(|code| code == 137) => return None,
+        None => panic!("{name}: {printed}{}", String::from_utf8_lossy(&run.stderr)),
+    };
+    let memory = &json["memory"];
+    let predicted = memory["bytes"].as_u64().expect("a prediction");
+    Some(Measured { name: name.to_owned(), predicted, taken, parts: memory["parts"].clone() })
+}
+
+/// The run of a process that [`measured`] starts; nothing otherwise.
+#[test]
+fn one_run() {
+    let Ok(arguments) = env::var(RUN) else { return };
+    let run = netloom(&arguments.lines().collect::<Vec<_>>());
+    assert!(matches!(run.status, 0 | 6), "{}", run.err);
+    println!("peak {}", model::performance::peak_rss().expect("the system says"));
+}
+
+/// Experiments of a swarm, of all models that it draws: four, or 200 and large examples with `NETLOOM_LONG=1`.
+#[test]
+fn a_prediction_is_at_least_what_is_taken_and_at_most_three_times_as_much() {
+    /// Examples, and how long they are simulated.
+    const LARGE: [(&str, &str); 3] = [
+        ("dragonfly-1056", "experiment.duration=60 us"),
+        ("dragonfly-8448", "experiment.duration=10 us"),
+        ("gups-65536", "experiment.duration=1 us"),
+    ];
+    let long = env::var_os("NETLOOM_LONG").is_some();
+    let swarm = Swarm { registry: Registry::standard(), seed: 24, ..Swarm::default() };
+    let folder = tempfile::tempdir().expect("a directory");
+    let (mut faults, mut ended, mut most) = (Vec::new(), 0, 0.0f64);
+    let mut judge = |measured: Option<Measured>| {
+        let Some(measured) = measured else { return };
+        ended += 1;
+        most = most.max(measured.predicted as f64 / measured.taken as f64);
+        faults.extend(measured.fault(0));
+    };
+    for number in 0..if long { 200 } else { 4 } {
+        let (text, _) = swarm.drawn(number).expect("an experiment");
+        let file = folder.path().join(format!("swarm-{number}.toml"));
+        fs::write(&file, text).expect("writes");
+        judge(measured(&format!("swarm {number}"), file.to_str().expect("a path in UTF-8"), &[], 30));
+    }
+    for (name, duration) in LARGE.iter().filter(|_| long) {
+        let file = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        judge(measured(name, &file, &[duration], 600));
+    }
+    println!("{ended} ended, at most {most:.2} times");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(ended >= if long { 200 } else { 3 }, "{ended} ended");
+}
+
+/// Runs of which one part takes most, on three models. A bound that is halved is found.
+#[test]
+fn a_bound_that_is_halved_is_found() {
+    /// Fifteen terminals send to one, whose link carries a fifteenth: all the rest waits in large buffers.
+    const WAITS: &str = r#"
+[experiment]
+duration = "60 us"
+[fabric]
+topology = "single-switch"
+terminals = 16
+link.terminal = { bandwidth = "25 GB/s", latency = "15 ns", credit_delay = "15 ns", vc_buffer = "16 MiB" }
+[routing]
+algorithm = "minimal"
+[[job]]
+workload = "incast"
+message = "64 B"
+load = 1.0
+[model]
+kind = "packet"
+packet = "64 B"
+chunk = "64 B"
+vcs = 1
+router_delay = "10 ns"
+"#;
+    /// Ranks exchange with their neighbours, and each operation is written.
+    const PROGRAM: &str = r#"
+[experiment]
+until = "workload-done"
+limit = "1 s"
+[fabric]
+topology = "single-switch"
+terminals = 64
+link.terminal = { bandwidth = "25 GB/s", latency = "15 ns", credit_delay = "15 ns", vc_buffer = "16 KiB" }
+[routing]
+algorithm = "minimal"
+[[job]]
+workload = "stencil"
+ranks = 64
+dims = [4, 4, 4]
+iterations = 120
+[model]
+kind = "delay"
+[output]
+operations = true
+"#;
+    let folder = tempfile::tempdir().expect("a directory");
+    let uniform = [
+        "job.0.workload=uniform",
+        "job.0.load=0.9",
+        "fabric.link.terminal.vc_buffer=16 KiB",
+        "output.packets=true",
+        "output.messages=true",
+    ];
+    let cases: [(&str, &str, &[&str], &str); 4] = [
+        ("what waits", WAITS, &[], "packets"),
+        ("tables of packets", WAITS, &uniform, "rows of tables"),
+        ("delay", PROGRAM, &[], "tables of operations"),
+        ("flow", PROGRAM, &["model.kind=flow"], "tables of operations"),
+    ];
+    let file = folder.path().join("experiment.toml");
+    let path = file.to_str().expect("a path in UTF-8");
+    for (name, text, set, part) in cases {
+        fs::write(&file, text).expect("writes");
+        let measured = measured(name, path, set, 100).expect("ends");
+        assert_eq!(measured.fault(0), None);
+        let halved = measured.part(part) / 2;
+        assert!(measured.fault(halved).is_some(), "{name}: {} taken of {}", measured.taken, measured.parts);
+    }
+}

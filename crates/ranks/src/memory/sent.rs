@@ -1,0 +1,242 @@
+//! What jobs send at most in the time of a run: read from their sources, which are pure, before it begins.
+
+use base::{
+    index::{RankId, TerminalId},
+    time::Ps,
+};
+use model::setup::{JobSetup, Measure};
+use workload::{
+    program::{Batch, Kind, Program},
+    registry::Work,
+    traffic::{Message, Traffic},
+};
+
+/// How messages are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Payload of a packet in bytes.
+    pub packet: u64,
+    /// Bytes of a chunk.
+    pub chunk: u64,
+    /// Programs: largest message that is sent without asking. A larger one has a request and a grant beside.
+    pub eager: u64,
+}
+
+/// Messages of jobs, cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// Messages, requests and grants included.
+    pub messages: u64,
+    /// Packets of them.
+    pub packets: u64,
+    /// Chunks of them.
+    pub chunks: u64,
+    /// Bytes of them; an empty message counts as one.
+    pub bytes: u64,
+    /// Pairs of ranks that send to each other, one direction each.
+    pub pairs: u64,
+    /// Operations of programs.
+    pub operations: u64,
+    /// Chunks between nodes that are far from each other; all, for programs.
+    pub far: u64,
+}
+
+/// Which ends are far from each other, if that is asked.
+pub type Far<'a> = &'a dyn Fn(TerminalId, TerminalId) -> bool;
+
+/// Messages that are read at most of a job: some milliseconds.
+const READ: u64 = 1 << 16;
+
+/// Operations that are read at most of a program.
+const OPERATIONS: u64 = 1 << 19;
+
+/// Messages that are read of a rank at least, before the rest is estimated.
+const LEAST: u64 = 1 << 10;
+
+/// Ranks that are read to see how dear one is.
+const FEW: u32 = 8;
+
+impl Sent {
+    /// Adds a message.
+    fn add(&mut self, bytes: u64, cut: Cut, far: bool) {
+        let whole = bytes / cut.packet;
+        let rest = bytes % cut.packet;
+        let last = u64::from(rest > 0 || whole == 0);
+        self.messages += 1;
+        self.packets = self.packets.saturating_add(whole + last);
+        let chunks = whole.saturating_mul(cut.packet.div_ceil(cut.chunk));
+        let chunks = chunks.saturating_add(last * rest.div_ceil(cut.chunk).max(1));
+        self.chunks = self.chunks.saturating_add(chunks);
+        self.far = self.far.saturating_add(if far { chunks } else { 0 });
+        self.bytes = self.bytes.saturating_add(bytes.max(1));
+    }
+
+    /// Adds what others send.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            messages: self.messages.saturating_add(other.messages),
+            packets: self.packets.saturating_add(other.packets),
+            chunks: self.chunks.saturating_add(other.chunks),
+            bytes: self.bytes.saturating_add(other.bytes),
+            pairs: self.pairs.saturating_add(other.pairs),
+            operations: self.operations.saturating_add(other.operations),
+            far: self.far.saturating_add(other.far),
+        }
+    }
+
+    /// So many times as much, rounded up.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        debug_assert!(factor >= 0.0, "nobody sends less than nothing");
+        let times = |n: u64| (n as f64 * factor).ceil() as u64;
+        Self {
+            messages: times(self.messages),
+            packets: times(self.packets),
+            chunks: times(self.chunks),
+            bytes: times(self.bytes),
+            pairs: times(self.pairs),
+            operations: times(self.operations),
+            far: times(self.far),
+        }
+    }
+}
+
+/// What a job sends until then; `None` where answers decide it, where routers copy messages, or where a program is too long to be read and does not know how long.
+///
+/// Sources that are not read to the end are taken to go on at their mean rate, and ranks that are not read to be like those that are, four
+/// standard errors above their mean.
+#[must_use]
+pub fn sent(job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Option<Sent> {
+    match &job.work {
+        Work::Program(program) => of_program(&**program, cut),
+        Work::Traffic(traffic) => {
+            let answers = traffic.closed_loop() || traffic.members(RankId::new(0)).is_some();
+            (!answers).then(|| of_traffic(&**traffic, job, until.saturating_sub(job.start), (cut, far)))
+        }
+    }
+}
+
+/// Bytes of what is kept of the operations of programs for tables and time lines; 0 if nothing is kept of them. Programs that are too long to be read, and do not know
+/// how many they have, count as nothing.
+#[must_use]
+pub fn recorded(jobs: &[JobSetup], kept: bool) -> u64 {
+    /// An operation: its row, that of its message, columns of both, and its text in time lines, which is kept twice while it is written.
+    const OPERATION: u64 = 800;
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let programs = jobs.iter().filter(|_| kept).filter_map(|job| job.work.program());
+    let count = |p: &dyn Program| p.total().or_else(|| of_program(p, cut).map(|sent| sent.operations));
+    programs.fold(0, |sum, p| sum.saturating_add(count(&**p).unwrap_or(0).saturating_mul(OPERATION)))
+}
+
+/// Bytes of the tables of messages and of pairs that are asked for, of models that know no packets: rows in the run, and columns. What is not known beforehand counts as nothing, as
+/// in [`sent`].
+#[must_use]
+pub fn listed(jobs: &[JobSetup], until: Ps, measure: &Measure) -> u64 {
+    /// A message: a row that is gathered, its copy that is sorted, its place in columns.
+    const MESSAGE: u64 = 160;
+    /// A pair: its sums in a map, and its place in columns.
+    const PAIR: u64 = 256;
+    if !(measure.messages || measure.pairs) {
+        return 0;
+    }
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let all =
+        jobs.iter().filter_map(|job| sent(job, until, cut, &|_, _| true)).fold(Sent::default(), Sent::and);
+    let of = |asked: bool, count: u64, bytes: u64| if asked { count.saturating_mul(bytes) } else { 0 };
+    of(measure.messages, all.messages, MESSAGE).saturating_add(of(measure.pairs, all.pairs, PAIR))
+}
+
+fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
+    let mut sent = Sent::default();
+    let mut batch = Batch::default();
+    for rank in RankId::first(program.ranks()) {
+        let mut cursor = program.open(rank);
+        let mut peers = Vec::new();
+        loop {
+            batch.clear();
+            // What is damaged is told by the run.
+            if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
+                break;
+            }
+            sent.operations += batch.ops.len() as u64;
+            if sent.operations > OPERATIONS {
+                let all = program.total()?;
+                return Some(sent.times(all as f64 / sent.operations as f64));
+            }
+            for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
+                sent.add(op.amount, cut, true);
+                if op.amount > cut.eager {
+                    (0..2).for_each(|_| sent.add(1, cut, true));
+                }
+                peers.push(op.peer);
+            }
+        }
+        peers.sort_unstable();
+        peers.dedup();
+        // A grant goes the other way.
+        sent.pairs += 2 * peers.len() as u64;
+    }
+    Some(sent)
+}
+
+fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, (cut, far): (Cut, Far<'_>)) -> Sent {
+    let ranks = job.placement.len() as u32;
+    let each = (READ / u64::from(ranks.max(1))).max(LEAST);
+    let of = |rank: RankId| {
+        let from = job.placement[rank.index()];
+        let far = |to: RankId| job.placement.get(to.index()).is_none_or(|&to| far(from, to));
+        of_rank(traffic, rank, until, (each, cut, ranks, &far))
+    };
+    let dear = super::asked(ranks, FEW).map(|rank| of(rank).1).max().unwrap_or(0).max(1);
+    let many = (READ / dear).clamp(u64::from(super::ASKED), u64::from(u32::MAX)) as u32;
+    let all: Vec<Sent> = super::asked(ranks, many).map(|rank| of(rank).0).collect();
+    let sum = all.iter().fold(Sent::default(), |sum, &sent| sum.and(sent));
+    let (asked, ranks) = (all.len() as f64, f64::from(ranks));
+    if asked >= ranks {
+        return sum;
+    }
+    let mean = sum.chunks as f64 / asked;
+    let squares: f64 = all.iter().map(|s| (s.chunks as f64 - mean).powi(2)).sum();
+    let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
+    let above = if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 };
+    sum.times(above * ranks / asked)
+}
+
+/// What a rank sends until then, and how many messages were read.
+fn of_rank(
+    traffic: &dyn Traffic,
+    rank: RankId,
+    until: Ps,
+    (most, cut, ranks, far): (u64, Cut, u32, &dyn Fn(RankId) -> bool),
+) -> (Sent, u64) {
+    let (mut sent, mut peers, mut last) = (Sent::default(), Vec::new(), 0);
+    let mut block = [Message::default(); 64];
+    while sent.messages < most {
+        let count = traffic.messages(rank, sent.messages, last, &mut block);
+        let before = block[..count].iter().take_while(|m| m.time <= until);
+        let mut taken = 0;
+        for message in before {
+            sent.add(message.bytes, cut, far(message.destination));
+            peers.push(message.destination);
+            (last, taken) = (message.time, taken + 1);
+        }
+        if taken < block.len() {
+            sent.pairs = distinct(peers);
+            return (sent, sent.messages);
+        }
+    }
+    let read = sent.messages;
+    let more = until as f64 / last.max(1) as f64;
+    let seen = distinct(peers);
+    let rest = sent.times(more.max(1.0));
+    // Few partners many times each: these are all.
+    let pairs = if seen * 8 < read { seen } else { rest.messages.min(u64::from(ranks)) };
+    (Sent { pairs, ..rest }, read)
+}
+
+fn distinct(mut peers: Vec<RankId>) -> u64 {
+    peers.sort_unstable();
+    peers.dedup();
+    peers.len() as u64
+}
