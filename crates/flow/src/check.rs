@@ -1,9 +1,8 @@
 //! What `--check` looks at when a run of the flow model is over: messages by their records, and the state of domain and sharing.
 
 use super::{domain::FlowDomain, observe::Observer, sharing::UnderWay, turns::Row, walk::WHOLE};
-use base::index::TerminalId;
+use base::{index::TerminalId, sorted::SortedMap};
 use ranks::messages::Seen;
-use std::collections::BTreeMap;
 
 /// What is wrong; nothing where it is not checked. `dry`: nothing is pending any more.
 #[must_use]
@@ -43,7 +42,7 @@ fn numbers(domain: &FlowDomain, observer: &Observer) -> Vec<String> {
 /// Every message that is under way has one flow, of its size.
 fn flows(domain: &FlowDomain, rows: Vec<(u32, Seen)>) -> Vec<String> {
     let mut faults = Vec::new();
-    let mut rows: BTreeMap<u32, Seen> = rows.into_iter().collect();
+    let mut rows: SortedMap<u32, Seen> = rows.into_iter().collect();
     for UnderWay { tag, work, route, .. } in domain.sharing.flows_under_way() {
         let Some(message) = rows.remove(&tag) else {
             faults.push(format!("a flow is that of message row {tag}, which holds none or has one"));
@@ -84,7 +83,7 @@ fn loads(domain: &FlowDomain) -> Vec<String> {
 
 /// Whoever is asked again is under way, with the flow and the pair that are known of it.
 fn turns(domain: &FlowDomain) -> Vec<String> {
-    let flows: BTreeMap<u32, u32> = domain.sharing.flows_under_way().map(|f| (f.tag, f.flow)).collect();
+    let flows: SortedMap<u32, u32> = domain.sharing.flows_under_way().map(|f| (f.tag, f.flow)).collect();
     let wrong = |&(tag, row): &(u32, Row)| {
         flows.get(&tag) != Some(&row.flow)
             || domain.pair_of_row(tag) != (row.pair.source, row.pair.destination)

@@ -14,6 +14,7 @@ use super::{
 };
 use base::{
     index::TerminalId,
+    sorted::{SortedMap, SortedSet},
     time::{NEVER, Ps},
 };
 use engine::{
@@ -26,10 +27,7 @@ use ranks::{
     finished::{Finished, Met},
     messages::Seen,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 use workload::{registry::Work, traffic::Message as Upcoming};
 
 /// What an alarm is for. Its number stands in its token and its identity; two of one number do not compile.
@@ -176,7 +174,7 @@ pub struct FlowDomain {
     sources: Vec<Source>,
     numbers: Vec<u32>,
     /// Messages that arrived, by pair, requests and replies apart: for traffic that answers.
-    arrived: BTreeMap<Exchange, u64>,
+    arrived: SortedMap<Exchange, u64>,
     /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
     handed: usize,
@@ -216,7 +214,7 @@ impl FlowDomain {
             free: Vec::new(),
             sources: vec![Source { index: 0, next: None }; terminals],
             numbers: vec![0; terminals],
-            arrived: BTreeMap::new(),
+            arrived: SortedMap::new(),
             over: Vec::new(),
             handed: 0,
             sharing_on: false,
@@ -310,7 +308,7 @@ impl FlowDomain {
     /// Rows of messages under way, with what they are.
     #[must_use]
     pub fn under_way(&self) -> Vec<(u32, Seen)> {
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        let free: SortedSet<u32> = self.free.iter().copied().collect();
         let rows = (0u32..).zip(&self.messages).filter(|(row, _)| !free.contains(row));
         rows.map(|(row, message)| (row, message.seen())).collect()
     }

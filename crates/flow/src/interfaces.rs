@@ -126,12 +126,14 @@ impl MessageNetwork for Interfaces {
 mod tests {
     use super::*;
     use crate::{FlowConfig, rules::Rules};
-    use base::rng::{Purpose, Stream};
+    use base::{
+        rng::{Purpose, Stream},
+        sorted::SortedSet,
+    };
     use model::{
         samples::{int, link, routing, topology},
         setup::{Measure, Until},
     };
-    use std::collections::BTreeSet;
 
     /// Tags come again as soon as their messages are over, under a routing that divides by load: each arrives once, and those that are over are left
     /// alone.
@@ -161,7 +163,7 @@ mod tests {
         };
         let mut network = Interfaces::new(&setup).expect("a setup that can be run");
         let mut random = Stream::new(1, Purpose::Test, 31);
-        let (mut now, mut under_way, mut arrived) = (0, BTreeSet::new(), Vec::new());
+        let (mut now, mut under_way, mut arrived) = (0, SortedSet::new(), Vec::new());
         for _ in 0..600 {
             let Some(tag) = (0..40).find(|tag| !under_way.contains(tag)) else { panic!("some tag is free") };
             let from = random.below(72) as u32;

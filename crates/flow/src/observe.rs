@@ -1,7 +1,7 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
 use super::{context::Context, domain::Record};
-use base::{hash::Fingerprint, index::TerminalId, time::Ps};
+use base::{hash::Fingerprint, index::TerminalId, sorted::SortedMap, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
     messages::{Messages, Seen},
@@ -11,7 +11,7 @@ use results::{
     histogram::{LatencyHistogram, Moments},
     slow_down::SlowDowns,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// A delivered message, for the table on demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ pub struct Observer {
     /// What the message that is delivered next would have taken alone, if slow-downs are asked for.
     alone: Ps,
     /// By pair of terminals, if asked for.
-    pub pairs: BTreeMap<(TerminalId, TerminalId), Pair>,
+    pub pairs: SortedMap<(TerminalId, TerminalId), Pair>,
     /// By message, if asked for.
     pub rows: Vec<Row>,
     /// By operation, if asked for.
@@ -116,7 +116,7 @@ impl Observer {
                 .then(|| SlowDowns::new(cx.jobs.iter().map(|job| job.work.size_ranges()))),
             alone: 0,
             by_hops: Vec::new(),
-            pairs: BTreeMap::new(),
+            pairs: SortedMap::new(),
             rows: Vec::new(),
             tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some()), cx.measure.window),
             windows: Vec::new(),

@@ -15,10 +15,9 @@ use super::{
     rules::Rules,
     sharing::{LinkChange, Over, Sharing},
 };
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use fabric::platform::{Event, Link, Policy};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 /// A flow of a scenario, from one host to another.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +46,7 @@ pub struct Scenario {
     /// The flows that share the links.
     pub flows: Vec<Flow>,
     /// Paths back by source and destination of the acknowledgements.
-    pub reverse: BTreeMap<(String, String), Vec<u32>>,
+    pub reverse: SortedMap<(String, String), Vec<u32>>,
     /// Links that get another bandwidth.
     pub events: Vec<Event>,
     /// By name of the rules, when each flow ends, in seconds.
@@ -120,7 +119,7 @@ fn text(json: Option<&Json>, what: &str) -> Result<String, String> {
 }
 
 /// Names and indices of a scenario's links.
-struct Names(BTreeMap<String, u32>, usize);
+struct Names(SortedMap<String, u32>, usize);
 
 impl Names {
     fn link(&self, json: &Json) -> Result<u32, String> {
@@ -155,7 +154,7 @@ fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
         });
     }
     let names = Names(
-        links.iter().enumerate().map(|(n, l)| (l.name.clone(), n as u32)).collect::<BTreeMap<_, _>>(),
+        links.iter().enumerate().map(|(n, l)| (l.name.clone(), n as u32)).collect::<SortedMap<_, _>>(),
         links.len(),
     );
     let mut flows = Vec::new();
@@ -170,7 +169,7 @@ fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
             rate,
         });
     }
-    let mut reverse = BTreeMap::new();
+    let mut reverse = SortedMap::new();
     for (n, r) in list(json, "reverse_routes")?.iter().enumerate() {
         let route = names.route(r.get(2)).map_err(|e| format!("reverse route {n}: {e}"))?;
         let ends =
@@ -227,7 +226,7 @@ impl Scenario {
         sharing.schedule(self.events.iter().map(change).collect());
         let mut order: Vec<usize> = (0..self.flows.len()).collect();
         order.sort_by(|&a, &b| self.flows[a].start.total_cmp(&self.flows[b].start));
-        let mut routes: BTreeMap<(Vec<u32>, Vec<u32>), u32> = BTreeMap::new();
+        let mut routes: SortedMap<(Vec<u32>, Vec<u32>), u32> = SortedMap::new();
         let (mut over, mut ends) = (Vec::new(), vec![f64::INFINITY; self.flows.len()]);
         let mut collect = |over: &mut Vec<Over>| {
             for o in over.drain(..) {

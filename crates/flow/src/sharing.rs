@@ -8,12 +8,9 @@
 //! once. See `FLOW.md`.
 
 use super::{alarms::Alarms, fine_time::FineTime, rules::Rules, solver::Solver};
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 pub use fabric::platform::Policy;
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
-};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A way from a source to a destination.
 #[derive(Clone, Debug)]
@@ -148,7 +145,7 @@ pub struct Sharing {
     /// Changes of links to come, latest first.
     changes: Vec<LinkChange>,
     /// Links that are down, with the bandwidths that they have when they are up again.
-    down: BTreeMap<u32, f64>,
+    down: SortedMap<u32, f64>,
     now: FineTime,
     begun: u64,
     active: u64,
@@ -188,7 +185,7 @@ impl Sharing {
             alarms: Alarms::default(),
             latent: BinaryHeap::new(),
             changes: Vec::new(),
-            down: BTreeMap::new(),
+            down: SortedMap::new(),
             now: FineTime::default(),
             begun: 0,
             active: 0,

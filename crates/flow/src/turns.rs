@@ -141,7 +141,7 @@ mod tests {
                 assert!(taken.len() <= 2 * under_way.len());
                 asked += taken.len() as u64;
                 // Nobody is asked a second time before all were.
-                let first: std::collections::BTreeSet<u32> =
+                let first: base::sorted::SortedSet<u32> =
                     taken.iter().take(under_way.len()).map(|t| t.0).collect();
                 assert_eq!(first.len(), taken.len().min(under_way.len()), "{n}");
             }

@@ -180,7 +180,7 @@ fn graph(random: &mut Stream) -> String {
             format!("<router id=\"p{n}\"/>")
         };
     }
-    let mut joined = std::collections::BTreeSet::new();
+    let mut joined = base::sorted::SortedSet::new();
     for n in 0..places + random.below(2 * places) {
         let (a, b) = if n + 1 < places {
             (random.below(n + 1), n + 1)

@@ -4,9 +4,9 @@ use super::{
     domain::{Context, DelayDomain, Message},
     follow::{Claim, Claims},
 };
+use base::sorted::{SortedMap, SortedSet};
 use engine::state::NIL;
 use ranks::{messages::Seen, operations::Row, roster::GlobalRank};
-use std::collections::{BTreeMap, BTreeSet};
 use workload::program::{Batch, Kind, Op};
 
 /// An operation of a rank, read once more from its program.
@@ -138,7 +138,7 @@ impl DelayDomain {
         if self.cx.nodes.is_some() {
             return;
         }
-        let mut queued: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut queued: SortedMap<u32, u32> = SortedMap::new();
         for cpu in 0..self.cx.cpus as u8 {
             let core = self.hosts.core(host, cpu);
             let lanes = (0..self.cx.nics as u8).map(|nic| self.hosts.lane(host, cpu, nic).sends);
@@ -170,7 +170,7 @@ impl DelayDomain {
                 faults.push(format!("has receive {} posted otherwise", self.window.get(row).number));
             }
         }
-        let mut wait: BTreeSet<u32> = posted.iter().map(|(_, row)| *row).collect();
+        let mut wait: SortedSet<u32> = posted.iter().map(|(_, row)| *row).collect();
         let distinct = wait.len();
         for (row, r) in rows.iter().filter(|(_, r)| r.is_started() && !r.is_finished()) {
             if r.op.kind == Kind::Recv && !wait.remove(row) {

@@ -3,9 +3,12 @@
 //! The way is a shortest one, the first that a search finds that takes ports in ascending order: links of a class are alike, so what matters is the sequence of
 //! classes, and of those few are different.
 
-use base::index::{Column, RouterId, TerminalId};
+use base::{
+    index::{Column, RouterId, TerminalId},
+    sorted::SortedMap,
+};
 use fabric::graph::{Fabric, Peer};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Most entries of the table.
 const MAX_TABLE: u64 = 1 << 30;
@@ -36,7 +39,7 @@ impl ClassPaths {
             return Err(format!("paths between {rows} routers do not fit the table of losses by class"));
         }
         let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
-        let mut known = BTreeMap::from([(Vec::new(), 0u16)]);
+        let mut known = SortedMap::from([(Vec::new(), 0u16)]);
         let mut table = Vec::with_capacity(rows * rows);
         for &from in &ends {
             let before = search(fabric, from);

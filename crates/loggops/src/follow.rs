@@ -7,13 +7,13 @@ use super::{
     config::Cost,
     domain::{Act, Arrival, Context, Ended, Received, Sending},
 };
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use ranks::{
     messages::{Messages, Seen},
     roster::GlobalRank,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Most faults that are kept.
 const MOST: usize = 16;
@@ -115,7 +115,7 @@ pub struct Follower {
     courses: Vec<Course>,
     messages: Messages,
     /// Last arrival by pair of ranks, where messages are held behind earlier ones.
-    latest: BTreeMap<(u32, u32), Ps>,
+    latest: SortedMap<(u32, u32), Ps>,
     faults: Vec<String>,
 }
 
@@ -273,14 +273,16 @@ fn seen(cx: &Context, (from, to): (GlobalRank, GlobalRank), number: u32, bytes: 
 #[cfg(test)]
 mod tests {
     use super::Course;
-    use base::rng::{Purpose, Stream};
-    use std::collections::BTreeSet;
+    use base::{
+        rng::{Purpose, Stream},
+        sorted::SortedSet,
+    };
 
     #[test]
     fn a_course_is_a_set_of_operations() {
         for seed in 0..50 {
             let mut draw = Stream::new(seed, Purpose::Test, 0);
-            let (mut course, mut naive) = (Course::default(), BTreeSet::new());
+            let (mut course, mut naive) = (Course::default(), SortedSet::new());
             for n in 0..400 {
                 // Near the order, or anywhere.
                 let number = if seed % 2 == 0 { n + draw.below(5) } else { draw.below(500) } as u32;

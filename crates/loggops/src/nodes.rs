@@ -30,7 +30,7 @@ impl Nodes {
             );
         }
         let mut homes: Vec<(u32, u32, u32)> = Vec::with_capacity(places.len());
-        let (mut known, mut terminals) = (std::collections::BTreeSet::<TerminalId>::new(), 0);
+        let (mut known, mut terminals) = (base::sorted::SortedSet::<TerminalId>::new(), 0);
         for ranks in places.chunk_by(|a, b| a == b) {
             let terminal = ranks[0].1;
             if !known.insert(terminal) {

@@ -7,7 +7,7 @@ use super::{
     follow::Follower,
     slices::Sliced,
 };
-use base::{hash::Fingerprint, time::Ps};
+use base::{hash::Fingerprint, sorted::SortedMap, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
     critical::Part,
@@ -17,7 +17,7 @@ use ranks::{
     truncated::{self, Truncated},
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,11 +94,11 @@ pub struct Observer {
     /// Windows of messages, if their energy is asked for.
     pub windows: Option<Windows>,
     /// Sums by job and collective.
-    pub collectives: BTreeMap<(u32, u16), Collective>,
+    pub collectives: SortedMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
-    pub pairs: BTreeMap<(GlobalRank, GlobalRank), (u64, u64)>,
+    pub pairs: SortedMap<(GlobalRank, GlobalRank), (u64, u64)>,
     /// Times of received messages by job and size.
-    pub messages: BTreeMap<(u32, u64), MessageTimes>,
+    pub messages: SortedMap<(u32, u64), MessageTimes>,
     /// Messages that are longer than their receives.
     pub truncated: Truncated,
     /// What records say of each rank, if that is checked.
@@ -124,9 +124,9 @@ impl Observer {
             ranks: vec![RankTimes::default(); ranks.end.index() - ranks.start.index()],
             sizes: Sizes::new(measure.window),
             windows: cx.energy.then(Windows::default),
-            collectives: BTreeMap::new(),
-            pairs: BTreeMap::new(),
-            messages: BTreeMap::new(),
+            collectives: SortedMap::new(),
+            pairs: SortedMap::new(),
+            messages: SortedMap::new(),
             truncated: Truncated::default(),
             follower: check.then(|| Follower::new(ranks.start, ranks.end.index() - ranks.start.index())),
             done: Vec::new(),

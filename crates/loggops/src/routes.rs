@@ -8,6 +8,7 @@ use super::{config::Cost, delays::Delays};
 use base::{
     index::{Column, RouterId, TerminalId},
     rate::Bandwidth,
+    sorted::SortedMap,
     time::Ps,
 };
 use fabric::{
@@ -15,7 +16,7 @@ use fabric::{
     planes,
 };
 use model::setup::{LONGEST, LinkParams};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Most routers with terminals for which each pair is looked up; beyond, all pairs cost the mean.
 pub const MOST_ROUTERS: usize = 8_192;
@@ -129,7 +130,7 @@ impl PathDelays {
         kinds: &mut Kinds,
         (pieces, given): (Pieces, Given),
     ) -> Self {
-        let mut count = BTreeMap::<u16, u64>::new();
+        let mut count = SortedMap::<u16, u64>::new();
         for n in 0..SAMPLED.min(ends.len()) {
             let at = kinds.search(fabric, ends[n * ends.len() / SAMPLED.min(ends.len())]);
             for &to in ends {
@@ -224,7 +225,7 @@ pub fn survey(
     let fabric = plane.as_ref().unwrap_or(fabric);
     let router = |terminal: TerminalId| fabric.router_at(terminal);
     let mut kinds = Kinds::new(fabric.classes().len());
-    let mut pairs = BTreeMap::<u16, u64>::new();
+    let mut pairs = SortedMap::<u16, u64>::new();
     for from in evenly(terminals, SAMPLED) {
         let at = kinds.search(fabric, router(from));
         for &to in terminals.iter().filter(|&&to| to != from) {
@@ -334,7 +335,7 @@ struct Kinds {
     counts: Vec<Vec<u16>>,
     /// By kind and class: the kind with one link more, or [`NONE`] if it is not known yet.
     next: Vec<Vec<u16>>,
-    known: BTreeMap<Vec<u16>, u16>,
+    known: SortedMap<Vec<u16>, u16>,
 }
 
 impl Kinds {
@@ -344,7 +345,7 @@ impl Kinds {
             classes,
             counts: vec![empty.clone()],
             next: vec![vec![NONE; classes]],
-            known: BTreeMap::from([(empty, 0)]),
+            known: SortedMap::from([(empty, 0)]),
         }
     }
 

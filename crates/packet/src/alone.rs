@@ -10,13 +10,10 @@
 use crate::{config::Rules, network::Network, setup::Setup};
 use base::{
     index::{RouterId, TerminalId},
+    sorted::SortedMap,
     time::Ps,
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
-    sync::Arc,
-};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 /// Most routers of a network in which slow-downs are measured: a path for each pair of them is kept.
 pub const MOST_ROUTERS: u32 = 4096;
@@ -58,16 +55,16 @@ pub struct Alone {
     net: Arc<Network>,
     /// Paths that were found, each once.
     paths: Vec<Classes>,
-    numbers: BTreeMap<Classes, u32>,
+    numbers: SortedMap<Classes, u32>,
     /// By source router: the path to each router, [`u32::MAX`] for none.
-    from: BTreeMap<RouterId, Vec<u32>>,
+    from: SortedMap<RouterId, Vec<u32>>,
 }
 
 impl Alone {
     /// Nothing asked for yet.
     #[must_use]
     pub fn new(net: Arc<Network>) -> Self {
-        Self { net, paths: Vec::new(), numbers: BTreeMap::new(), from: BTreeMap::new() }
+        Self { net, paths: Vec::new(), numbers: SortedMap::new(), from: SortedMap::new() }
     }
 
     /// What a message of so many bytes takes alone, from its creation to its last byte; `None` if there is no path.

@@ -12,10 +12,9 @@ use crate::{
     state::PacketDomain,
     surrogate::{Mode, Phase, Surrogate},
 };
-use base::{index::TerminalId, time::Ps};
+use base::{index::TerminalId, sorted::SortedMap, time::Ps};
 use engine::{agenda::Due, state::mode::Mode as Journalled};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What was found of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ struct Found {
 /// The packets that a partition holds, or several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Census {
-    found: BTreeMap<PacketId, Found>,
+    found: SortedMap<PacketId, Found>,
     /// Links lose packets: their first chunks may be gone.
     lossy: bool,
     /// Where network and prediction stand, of hybrid runs: the same in all partitions.
@@ -73,7 +72,7 @@ impl Census {
             ..Self::default()
         };
         // Rows of packets that may have chunks which arrived, with the chunks that are here.
-        let mut rows = BTreeMap::new();
+        let mut rows = SortedMap::new();
         let mut under_way = |net: &Net<R>, chunk: ChunkRow| {
             let chunk = net.chunks.get(chunk);
             *rows.entry(chunk.packet).or_insert(0u32) += 1;
@@ -251,7 +250,7 @@ impl Census {
 
     /// What is wrong with packets of which these were handed over and have not arrived, each with payload and destination if they are known.
     #[must_use]
-    pub fn faults(&self, open: &BTreeMap<PacketId, Option<(u32, TerminalId)>>) -> Vec<String> {
+    pub fn faults(&self, open: &SortedMap<PacketId, Option<(u32, TerminalId)>>) -> Vec<String> {
         let mut faults = self.faults.clone();
         faults.extend(open.iter().filter_map(|(&id, &content)| self.fault(id, content)));
         let strange = self.found.iter().filter(|(id, found)| !open.contains_key(id) && !found.zombie);

@@ -9,12 +9,12 @@ use super::{
 };
 use base::{
     index::{ChannelId, LinkId},
+    sorted::SortedMap,
     time::Ps,
 };
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A partition's pending events.
 pub type Pending = Vec<(Lane, Key, Due<Wire>)>;
@@ -44,7 +44,7 @@ struct Book {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Books {
     /// Chunks and credits that hold a buffer, by link and VC, wherever they are.
-    held: BTreeMap<Channel, u64>,
+    held: SortedMap<Channel, u64>,
     /// In the order of partitions and their ports.
     books: Vec<Book>,
 }

@@ -24,13 +24,13 @@ use crate::{
 use base::{
     hash::Fingerprint,
     index::LinkId,
+    sorted::SortedMap,
     time::{NEVER, Ps},
 };
 use engine::{executor::Stop, partition::Partition};
 use model::failure::Failure;
 use ranks::{programs, roster::Place, stuck::Standing};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Where and how a run stopped.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +68,8 @@ pub struct Part {
     zombies: Vec<PacketId>,
     copied: u64,
     discarded: u64,
-    sent: BTreeMap<LinkId, Carried>,
-    rests: BTreeMap<LinkId, Rested>,
+    sent: SortedMap<LinkId, Carried>,
+    rests: SortedMap<LinkId, Rested>,
     control: Option<Closing>,
     books: Option<Books>,
     census: Option<Census>,

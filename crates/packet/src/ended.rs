@@ -4,10 +4,9 @@ use crate::{
     census::Census, congestion_control::closing::Closing, loads::Loads, measured::Measured, net::Channel,
     rows::Rest, sample::Sample, transport::check::Books,
 };
-use base::{hash::Fingerprint, index::LinkId, time::Ps};
+use base::{hash::Fingerprint, index::LinkId, sorted::SortedMap, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A run that came to its end.
 pub struct Ended {
@@ -18,9 +17,9 @@ pub struct Ended {
     /// State of the sources and buffers at the end.
     pub last: Sample,
     /// What each link carried.
-    pub sent: BTreeMap<LinkId, Carried>,
+    pub sent: SortedMap<LinkId, Carried>,
     /// How each link slept, if links sleep.
-    pub rests: BTreeMap<LinkId, Rested>,
+    pub rests: SortedMap<LinkId, Rested>,
     /// What was marked, if anything may be.
     pub control: Option<Closing>,
     /// Where each packet is, if that is checked.

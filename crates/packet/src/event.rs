@@ -220,14 +220,14 @@ pub fn refuse(links: u64, terminals: u64, transport: bool) -> Result<(), Failure
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use base::sorted::SortedSet;
 
     const EDGES: [u32; 5] = [0, 1, 77, PLACE - 1, PLACE];
     const NUMBERS: [u32; 4] = [0, 1, u32::MAX - 1, u32::MAX];
 
     /// How many kinds, places and numbers share a name with another.
     fn clashes(name: impl Fn(Name, u32, u32) -> u64) -> usize {
-        let mut names = BTreeSet::new();
+        let mut names = SortedSet::new();
         let all = Name::ALL.iter().flat_map(|&k| EDGES.iter().flat_map(move |&p| NUMBERS.map(|n| (k, p, n))));
         all.filter(|&(k, p, n)| !names.insert(name(k, p, n))).count()
     }

@@ -15,7 +15,7 @@ use super::{
     transport::MOST_WINDOWS,
 };
 use crate::{services, setup::Setup};
-use base::{hash::Fingerprint, index::LinkId, time::Ps};
+use base::{hash::Fingerprint, index::LinkId, sorted::SortedMap, time::Ps};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::{
     energy::{self, Consumed, Use},
@@ -35,7 +35,6 @@ use results::{
     },
     table::Table,
 };
-use std::collections::BTreeMap;
 
 /// Ranks: how far they have come.
 fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
@@ -47,8 +46,8 @@ fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
 
 /// What each link carried, whole run.
 #[must_use]
-pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, Carried> {
-    let mut sent = BTreeMap::new();
+pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> SortedMap<LinkId, Carried> {
+    let mut sent = SortedMap::new();
     for d in domains {
         for (u, line) in d.cx.local.lines.iter() {
             let chunks = d.state.net.ports.get(u).sent;
@@ -63,8 +62,8 @@ pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId,
 
 /// How long links slept, whole run but for the last rest; empty if they do not sleep.
 #[must_use]
-pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, Rested> {
-    let mut rests = BTreeMap::new();
+pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> SortedMap<LinkId, Rested> {
+    let mut rests = SortedMap::new();
     for d in domains {
         for ((u, line), &rest) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()) {
             let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
@@ -321,7 +320,7 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
     .collect()
 }
 
-fn links(net: &Network, sent: &BTreeMap<LinkId, Carried>, simulated: Ps) -> Option<Links> {
+fn links(net: &Network, sent: &SortedMap<LinkId, Carried>, simulated: Ps) -> Option<Links> {
     if simulated == 0 {
         return None;
     }

@@ -2,9 +2,8 @@
 
 use super::{census::Census, rows::Packet, transport::Word};
 use crate::identity::PacketId;
-use base::index::TerminalId;
+use base::{index::TerminalId, sorted::SortedMap};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What is known of a packet in one partition, or in several.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -41,13 +40,13 @@ impl Account {
 pub struct Ledger {
     in_order: bool,
     /// Packets of a pair are delivered as they were sent, so the last one's number is kept here.
-    turns: Option<BTreeMap<(TerminalId, TerminalId), u32>>,
+    turns: Option<SortedMap<(TerminalId, TerminalId), u32>>,
     /// By packet: absent when it was handed over and delivered once.
-    open: BTreeMap<PacketId, Account>,
+    open: SortedMap<PacketId, Account>,
     /// With a transport: packets that counted, by pair, message, window and place.
-    counted: BTreeMap<((TerminalId, TerminalId), u32, u32), u32>,
+    counted: SortedMap<((TerminalId, TerminalId), u32, u32), u32>,
     /// With a transport: messages that were complete, by pair and number.
-    complete: BTreeMap<(TerminalId, TerminalId, u32), u32>,
+    complete: SortedMap<(TerminalId, TerminalId, u32), u32>,
     /// What went wrong.
     pub faults: Vec<String>,
 }
@@ -62,7 +61,7 @@ impl Ledger {
     /// The same where adapters put packets of a pair in order, if `ordered`.
     #[must_use]
     pub fn with_turns(self, ordered: bool) -> Self {
-        Self { turns: ordered.then(BTreeMap::new), ..self }
+        Self { turns: ordered.then(SortedMap::new), ..self }
     }
 
     fn add(&mut self, id: PacketId, by: Account) {
@@ -187,7 +186,7 @@ impl Ledger {
                 by => self.faults.push(format!("packet {id} was delivered {} times too often", -by)),
             }
         }
-        let open: BTreeMap<PacketId, Option<(u32, TerminalId)>> = self
+        let open: SortedMap<PacketId, Option<(u32, TerminalId)>> = self
             .open
             .iter()
             .filter(|(_, account)| account.balance == 1)

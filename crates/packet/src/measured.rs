@@ -4,14 +4,13 @@ use super::{
     adapter::report::AdapterSums, congestion_control::by_job::JobSums, ledger::Ledger,
     services::sums::ServiceSums, transport::How,
 };
-use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
+use base::{hash::Fingerprint, index::TerminalId, paged::Paged, sorted::SortedMap, time::Ps};
 use ranks::tally::Tally;
 use results::{
     batch::Batches, histogram::LatencyHistogram, histogram::Moments, slow_down::SlowDowns,
     summary::LatencyParts,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Sums of a window of the series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -154,7 +153,7 @@ pub struct SlowSums {
     /// Of messages that arrived.
     pub sums: SlowDowns,
     /// Payload that arrived of messages of several packets, by source, destination and number.
-    pub open: BTreeMap<(TerminalId, TerminalId, u32), u64>,
+    pub open: SortedMap<(TerminalId, TerminalId, u32), u64>,
 }
 
 /// Sums of one partition, or of several.
@@ -193,7 +192,7 @@ pub struct Measured {
     /// Sums by window of the series, the n-th from n times its length on; empty without a series.
     pub windows: Vec<SeriesWindow>,
     /// Latency by pair of nodes.
-    pub pairs: BTreeMap<(TerminalId, TerminalId), (Moments, u64)>,
+    pub pairs: SortedMap<(TerminalId, TerminalId), (Moments, u64)>,
     /// Rows per packet.
     pub packet_rows: Vec<Row>,
     /// Rows per message.
@@ -235,7 +234,7 @@ impl Measured {
             by_hops: Vec::new(),
             batches: Batches::default(),
             windows: Vec::new(),
-            pairs: BTreeMap::new(),
+            pairs: SortedMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
             tally: Tally::default(),

@@ -21,12 +21,13 @@ use crate::hybrid::{
 use crate::{identity::PacketId, places::Ends};
 use base::{
     index::TerminalId,
+    sorted::SortedMap,
     time::{NEVER, Ps},
 };
 use engine::domain::Observer as Observe;
 use model::setup::Measure;
 use results::{histogram::Moments, slow_down::SlowDowns, summary::LatencyParts};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use workload::registry::Work;
 
 /// Measurements of one partition.
@@ -92,7 +93,7 @@ impl Observer {
         let classes = net.services.as_ref().map_or(0, |s| s.names.len());
         let slow = || {
             let sums = SlowDowns::new(net.work.iter().map(Work::size_ranges));
-            SlowSums { sums, open: BTreeMap::new() }
+            SlowSums { sums, open: SortedMap::new() }
         };
         Self {
             warmup,

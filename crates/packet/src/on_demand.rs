@@ -15,13 +15,14 @@ use crate::{
 use base::{
     hash::mix64,
     index::TerminalId,
+    sorted::SortedMap,
     time::{NEVER, Ps},
 };
 use engine::executor::Options;
 use model::{failure::Failure, setup::Until};
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap, VecDeque},
+    collections::{BinaryHeap, VecDeque},
     sync::Arc,
 };
 
@@ -75,7 +76,7 @@ pub struct OnDemand {
     counter: u64,
     messages: Vec<Message>,
     free: Vec<u32>,
-    packets: BTreeMap<(TerminalId, u32), u32>,
+    packets: SortedMap<(TerminalId, u32), u32>,
 }
 
 impl OnDemand {
@@ -135,7 +136,7 @@ impl OnDemand {
             counter: 0,
             messages: Vec::new(),
             free: Vec::new(),
-            packets: BTreeMap::new(),
+            packets: SortedMap::new(),
         })
     }
 

@@ -9,11 +9,11 @@ use super::{
 };
 use base::{
     index::TerminalId,
+    sorted::{SortedMap, SortedSet},
     time::{Ps, display},
 };
 use fabric::graph::Peer;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::net::Channel;
 
@@ -27,7 +27,7 @@ const GROWTH: u64 = 20;
 /// and end more than 8 packets behind. `packet` is the time of a packet on the terminal's link.
 #[must_use]
 pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec<Lag> {
-    let before: BTreeMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
+    let before: SortedMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
     debug_assert!(half.time <= end.time, "half of a run is over before all of it");
     let span = end.time - half.time;
     let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
@@ -67,16 +67,16 @@ pub fn deadlock<R: Router>(domains: &[&PacketDomain<R>]) -> Vec<Channel> {
 struct Waiting {
     chunks: u32,
     /// Channels that they wait for.
-    to: BTreeSet<Channel>,
+    to: SortedSet<Channel>,
 }
 
 /// Who waits for whom in a partition, or in several: plain data about links' numbers in the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     /// Of each channel, who waits at its far end.
-    waiting: BTreeMap<Channel, Waiting>,
+    waiting: SortedMap<Channel, Waiting>,
     /// Chunks that own buffer of a channel: more than wait if some are on their way. Its upstream partition reports them; none are left out.
-    occupancy: BTreeMap<Channel, u32>,
+    occupancy: SortedMap<Channel, u32>,
 }
 
 impl Waits {
@@ -89,7 +89,7 @@ impl Waits {
             R::waiting(&state.net, cx, u, &mut |from, chunks, to| {
                 let entry = found.waiting.entry(from).or_default();
                 entry.chunks += chunks;
-                entry.to.extend(to);
+                entry.to.extend(to.iter().copied());
             });
         }
         for (u, line) in cx.local.lines.iter() {
@@ -108,7 +108,7 @@ impl Waits {
         for (channel, Waiting { chunks, to }) in other.waiting {
             let entry = self.waiting.entry(channel).or_default();
             entry.chunks += chunks;
-            entry.to.extend(to);
+            entry.to.extend(to.iter().copied());
         }
         self.occupancy.extend(other.occupancy);
     }
@@ -125,7 +125,7 @@ impl Waits {
     /// removing channels that may still move, until nothing changes.
     #[must_use]
     pub fn cycle(&self) -> Vec<Channel> {
-        let mut dead: BTreeSet<Channel> = self.waiting.keys().copied().filter(|c| self.is_full(c)).collect();
+        let mut dead: SortedSet<Channel> = self.waiting.keys().copied().filter(|c| self.is_full(c)).collect();
         loop {
             let next = |c: &Channel| &self.waiting[c].to;
             let alive = |c: &Channel| next(c).is_empty() || next(c).iter().any(|n| !dead.contains(n));

@@ -7,7 +7,7 @@ use crate::common::{
     spread::{in_pieces, reported},
     undone,
 };
-use base::{index::TerminalId, param::Value, time::Ps};
+use base::{index::TerminalId, param::Value, sorted::SortedMap, time::Ps};
 use model::{
     Failure, Finished,
     samples::int,
@@ -24,7 +24,7 @@ use results::{
     summary::{Resequencing, State},
     table::Column,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use workload::{
     program::{
         After, Op,
@@ -70,7 +70,7 @@ struct Seen {
 }
 
 /// By source and destination, then by the source's number of the packet.
-type Packets = BTreeMap<(u64, u64), BTreeMap<u64, Seen>>;
+type Packets = SortedMap<(u64, u64), SortedMap<u64, Seen>>;
 
 fn packets(finished: &Finished) -> Packets {
     let table = finished.tables.iter().find(|t| t.name() == "packets").unwrap();
@@ -91,7 +91,7 @@ fn packets(finished: &Finished) -> Packets {
 
 /// Re-sequencing by the book: from when each packet is there without it, when each is handed on, how many were overtaken, and what it takes.
 struct Book {
-    handed_on: BTreeMap<(u64, u64), Vec<Ps>>,
+    handed_on: SortedMap<(u64, u64), Vec<Ps>>,
     overtaken: u64,
     held: u64,
     waited: u128,
@@ -101,9 +101,9 @@ struct Book {
 
 fn book(without: &Packets) -> Book {
     let mut book =
-        Book { handed_on: BTreeMap::new(), overtaken: 0, held: 0, waited: 0, longest: 0, most: (0, 0) };
+        Book { handed_on: SortedMap::new(), overtaken: 0, held: 0, waited: 0, longest: 0, most: (0, 0) };
     // By destination: what enters its buffer at an instant, and what leaves.
-    let mut changes: BTreeMap<u64, Vec<(Ps, i64, i64)>> = BTreeMap::new();
+    let mut changes: SortedMap<u64, Vec<(Ps, i64, i64)>> = SortedMap::new();
     for (&pair, packets) in without {
         let seen: Vec<Seen> = packets.values().copied().collect();
         for (n, packet) in seen.iter().enumerate() {
@@ -160,7 +160,7 @@ fn packets_are_handed_on_as_they_were_sent() {
                 assert_eq!(created(&before), created(&after));
             }
             let block = took(&with);
-            let count: usize = before.values().map(BTreeMap::len).sum();
+            let count: usize = before.values().map(SortedMap::len).sum();
             assert_eq!((block.held, block.gaps_given_up), (book.held, 0));
             assert_eq!((block.buffer_max_packets, block.buffer_max_bytes), book.most, "{name}");
             assert_eq!(block.held_max_ps, Some(book.longest));

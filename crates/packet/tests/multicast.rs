@@ -7,6 +7,7 @@ use crate::checkers::books_and_packets;
 use base::{
     index::{ChannelId, LinkId},
     param::Value,
+    sorted::SortedMap,
     threads::{Optimism, Threads},
 };
 use engine::executor::{Executor, Options};
@@ -26,7 +27,7 @@ use packet::{
     state::PacketDomain,
 };
 use results::{summary::State, table::Table};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 const US: u64 = 1_000_000;
 const NS: u64 = 1_000;
@@ -89,7 +90,7 @@ fn table<'a>(finished: &'a Finished, name: &str) -> &'a Table {
 }
 
 /// Chunks by link.
-fn chunks(finished: &Finished) -> BTreeMap<u32, u32> {
+fn chunks(finished: &Finished) -> SortedMap<u32, u32> {
     let links = table(finished, "links");
     let of = |name| links.u32_column(name).unwrap().to_vec();
     of("link").into_iter().zip(of("chunks")).collect()
@@ -159,7 +160,7 @@ fn links_carry_what_the_union_of_the_paths_says() {
                 "{topology}: link {link}: {carried}, {repeated}"
             );
         }
-        let sum = |all: &BTreeMap<u32, u32>| all.values().sum::<u32>();
+        let sum = |all: &SortedMap<u32, u32>| all.values().sum::<u32>();
         assert!(sum(&trees) < 4 * sum(&single), "{topology}: a tree shares links");
     }
 }

@@ -36,7 +36,7 @@ impl Sharing {
             }
             Change::Up(false) => {
                 let bandwidth = self.solver.capacity(link);
-                if let std::collections::btree_map::Entry::Vacant(entry) = self.down.entry(link) {
+                if let base::sorted::Entry::Vacant(entry) = self.down.entry(link) {
                     entry.insert(bandwidth);
                     self.change_bandwidth(at, link, 0.0);
                 }

@@ -10,9 +10,9 @@ use crate::{
     claims::is_sent_so,
     follow::{Claim, Claims},
 };
+use base::sorted::{SortedMap, SortedSet};
 use engine::state::NIL;
 use ranks::messages::Seen;
-use std::collections::{BTreeMap, BTreeSet};
 use workload::program::Kind;
 
 /// Most messages that wait whose sends are read once more.
@@ -101,7 +101,7 @@ impl<S: Order> Compact<'_, S> {
     fn queues(&self, host: u32, faults: &mut Vec<String>) {
         let (s, ops) = (&self.state, self.tables.of(host));
         let h = &s.hosts[host as usize];
-        let mut queued: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut queued: SortedMap<u32, u32> = SortedMap::new();
         let mut awake = s.matching.messages(host).count() as u32;
         for (fifo, kind) in [(h.sends, Kind::Send), (h.recvs, Kind::Recv), (h.calcs, Kind::Calc)] {
             for row in fifo.iter(&s.nodes) {
@@ -131,7 +131,7 @@ impl<S: Order> Compact<'_, S> {
     fn posted(&self, host: u32, faults: &mut Vec<String>) {
         let (s, ops) = (&self.state, self.tables.of(host));
         let posted: Vec<_> = s.matching.receives(host).collect();
-        let mut wait = BTreeSet::new();
+        let mut wait = SortedSet::new();
         for &(label, row) in &posted {
             let op = s.nodes.get(row).op;
             if !ops.contains(&op) || !wait.insert(op) {

@@ -4,9 +4,9 @@
 //! over the slots when that begins. So an entry is written two or three times and compared with its neighbours in time alone.
 
 use super::order::Order;
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use serde::{Deserialize, Serialize};
-use std::{cmp::Ordering, collections::BTreeMap, collections::BinaryHeap};
+use std::{cmp::Ordering, collections::BinaryHeap};
 
 /// log2 of the number of slots.
 const ROUND: u32 = 12;
@@ -67,7 +67,7 @@ pub(super) struct Queue<S> {
     /// A bit for each slot of the ring that holds something.
     used: [u64; SLOTS / 64],
     /// What lies in later rounds, and the first of these.
-    later: BTreeMap<u64, Vec<Entry<S>>>,
+    later: SortedMap<u64, Vec<Entry<S>>>,
     round: u64,
     spare: Vec<Vec<Entry<S>>>,
     /// What fell due in slots that were opened.
@@ -82,7 +82,7 @@ impl<S: Order> Queue<S> {
             next: 0,
             ring: vec![Vec::new(); SLOTS],
             used: [0; SLOTS / 64],
-            later: BTreeMap::new(),
+            later: SortedMap::new(),
             round: u64::MAX,
             spare: Vec::new(),
             due: BinaryHeap::new(),
@@ -139,8 +139,9 @@ impl<S: Order> Queue<S> {
     /// Spreads what lies in the round at hand over its slots.
     #[cold]
     fn begin_round(&mut self) {
-        while let Some(first) = self.later.first_entry().filter(|e| *e.key() <= self.next >> ROUND) {
-            for entry in first.remove() {
+        let due = self.next >> ROUND;
+        while self.later.first_key_value().is_some_and(|(&round, _)| round <= due) {
+            for entry in self.later.pop_first().into_iter().flat_map(|(_, entries)| entries) {
                 debug_assert!(entry.time >> self.shift >= self.next, "nothing is put where it was opened");
                 self.put_in_ring(entry.time >> self.shift, entry);
             }
@@ -203,18 +204,20 @@ impl<S: Order> Queue<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::rng::{Purpose, Stream};
-    use std::collections::BTreeSet;
+    use base::{
+        rng::{Purpose, Stream},
+        sorted::SortedSet,
+    };
 
     /// Entries come out by time and stamp, whenever they were put in, as from a sorted set.
     #[test]
     fn agrees_with_a_sorted_set() {
         for seed in 0..24 {
             let mut draw = Stream::new(seed, Purpose::Test, 3);
-            let (mut queue, mut naive) = (Queue::<u64>::new([0, 4, 9][seed as usize % 3]), BTreeSet::new());
+            let (mut queue, mut naive) = (Queue::<u64>::new([0, 4, 9][seed as usize % 3]), SortedSet::new());
             let spans = [3, 300, 70_000, 1 << 27];
             let mut stamp = 0;
-            let mut put = |queue: &mut Queue<u64>, naive: &mut BTreeSet<(Ps, u64)>, now: Ps| {
+            let mut put = |queue: &mut Queue<u64>, naive: &mut SortedSet<(Ps, u64)>, now: Ps| {
                 for _ in 0..draw.below(4) {
                     stamp += 1;
                     let span = spans[draw.below(4) as usize];

@@ -5,9 +5,8 @@ use crate::{
     claims::is_sent_so,
     follow::{Claim, Claims},
 };
-use base::time::Ps;
+use base::{sorted::SortedMap, time::Ps};
 use ranks::{messages::Seen, roster::GlobalRank};
-use std::collections::BTreeMap;
 
 /// Most messages that wait whose sends are read once more.
 const READ_AGAIN: usize = 64;
@@ -25,11 +24,11 @@ impl Engineless {
     pub(super) fn claim_all(&self) -> Claims {
         let s = &self.state;
         // A rank that can go on is in one of the two lists, once: a rank in neither would never be called again, and the run would end without it.
-        let mut turns: BTreeMap<GlobalRank, u32> = BTreeMap::new();
+        let mut turns: SortedMap<GlobalRank, u32> = SortedMap::new();
         for &rank in s.queue.iter().chain(s.later.iter().map(|(_, rank)| rank)) {
             *turns.entry(rank).or_default() += 1;
         }
-        let later: BTreeMap<GlobalRank, Ps> = s.later.iter().map(|&(at, rank)| (rank, at)).collect();
+        let later: SortedMap<GlobalRank, Ps> = s.later.iter().map(|&(at, rank)| (rank, at)).collect();
         let mut claims = Claims { done: Some(s.done), ..Claims::default() };
         let (mut messages, mut kept) = (Vec::new(), 0);
         for (host, r) in s.ranks.iter().enumerate() {
@@ -53,7 +52,7 @@ impl Engineless {
 
     fn claim(&self, r: &Rank, turns: u32) -> Claim {
         let mut claim = Claim { reached: r.number(), free: Some(r.clock), ..Claim::default() };
-        let mut queues: BTreeMap<(u32, u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut queues: SortedMap<(u32, u32, u32), Vec<u32>> = SortedMap::new();
         for (label, Waits { time, number, .. }) in r.channels.receives(&self.state.nodes) {
             claim.open.push(number);
             queues.entry((label.context, label.source.number(), label.tag)).or_default().push(number);
@@ -94,7 +93,7 @@ impl Engineless {
         faults: &mut Vec<String>,
     ) -> usize {
         let (job, before) = (self.cx.place(to).job, found.len());
-        let mut queues: BTreeMap<(u32, u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut queues: SortedMap<(u32, u32, u32), Vec<u32>> = SortedMap::new();
         for (label, Waits { bytes, number, .. }) in r.channels.messages(&self.state.nodes) {
             let from = self.cx.host(job, label.source);
             queues.entry((label.context, label.source.number(), label.tag)).or_default().push(number);

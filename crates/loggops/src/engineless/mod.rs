@@ -28,7 +28,10 @@ use super::{
     follow::Claims,
     observe::Observer,
 };
-use base::time::{NEVER, Ps};
+use base::{
+    sorted::SortedMap,
+    time::{NEVER, Ps},
+};
 use channels::{Label, Nodes, Waits};
 use engine::{
     domain::Observer as Observe,
@@ -42,10 +45,7 @@ use ranks::{
     stuck::{self, Left, RankState, Stuck},
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 use workload::program::{After, Batch, Kind, Op};
 
 /// Operations in one turn of a rank: what its neighbours need soon, and enough to have its memory at hand.
@@ -64,7 +64,7 @@ struct State {
     ranks: Vec<Rank>,
     nodes: Nodes,
     /// How long messages on their way are held back behind earlier ones, by sending host and number; kept if the context wants it.
-    held: BTreeMap<(GlobalRank, u32), Ps>,
+    held: SortedMap<(GlobalRank, u32), Ps>,
     /// Ranks that can go on.
     queue: VecDeque<GlobalRank>,
     /// Ranks that wait for the horizon, and when they go on.
@@ -110,7 +110,7 @@ impl Engineless {
         let state = State {
             ranks,
             nodes: Nodes::default(),
-            held: BTreeMap::new(),
+            held: SortedMap::new(),
             queue,
             later: Vec::new(),
             horizon: first.saturating_add(span),

@@ -4,8 +4,11 @@ mod naive;
 
 pub use naive::{Fault, Naive};
 
-use base::rng::{Purpose, Stream};
-use std::{collections::BTreeMap, sync::Arc};
+use base::{
+    rng::{Purpose, Stream},
+    sorted::SortedMap,
+};
+use std::sync::Arc;
 use workload::program::mpi::{Call, Comm, CommRank, OneSided, Request, TransferKind, WORLD, Window};
 
 /// A communicator of all ranks in the opposite order.
@@ -20,9 +23,9 @@ const SHARED: Window = 2;
 pub struct Program {
     pub calls: Vec<Vec<Call>>,
     /// Transfers to a rank behind a fence, by window, fence and rank.
-    pub incoming: BTreeMap<(Window, u32, u32), u32>,
+    pub incoming: SortedMap<(Window, u32, u32), u32>,
     /// Who locks a rank exclusively, by window and rank.
-    pub lockers: BTreeMap<(Window, u32), Vec<u32>>,
+    pub lockers: SortedMap<(Window, u32), Vec<u32>>,
 }
 
 struct Writer {

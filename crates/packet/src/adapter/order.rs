@@ -251,7 +251,7 @@ impl<M: Mode> Adapters<M> {
     #[must_use]
     pub fn faults(&self, terminals: &[TerminalId]) -> Vec<String> {
         let mut faults = Vec::new();
-        let mut found = std::collections::BTreeMap::<TerminalId, Room>::new();
+        let mut found = base::sorted::SortedMap::<TerminalId, Room>::new();
         self.each(|h| {
             let room = found.entry(h.packet.destination).or_default();
             (room.packets, room.bytes) = (room.packets + 1, room.bytes + u64::from(h.packet.bytes));

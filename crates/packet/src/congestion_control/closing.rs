@@ -2,11 +2,10 @@
 
 use super::scheme::WHOLE;
 use crate::{check::Pending, effects::Wire, net::Router, state::PacketDomain};
-use base::{index::LinkId, time::Ps};
+use base::{index::LinkId, sorted::SortedMap, time::Ps};
 use engine::agenda::Due;
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Flows of a job that are held back at an instant: sums, which partitions add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +60,7 @@ impl Held {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Closing {
     /// Packets marked by link, those without any left out.
-    pub marked: BTreeMap<LinkId, u32>,
+    pub marked: SortedMap<LinkId, u32>,
     /// Notifications sent, received, and under way.
     sent: u64,
     received: u64,

@@ -5,13 +5,13 @@
 use super::{size::SizeClass, sketch::Sketch};
 use base::{
     index::{Column, TerminalId},
+    sorted::SortedMap,
     time::Ps,
 };
 use fabric::graph::Fabric;
 use fabric::metrics::Hops;
 use results::histogram::LatencyHistogram;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Distances of the machine and what no packet can beat.
 pub struct Shape {
@@ -165,7 +165,7 @@ impl BySize {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     /// By source and destination terminal.
-    pub pairs: BTreeMap<(TerminalId, TerminalId), Seen>,
+    pub pairs: SortedMap<(TerminalId, TerminalId), Seen>,
     /// By routers on a shortest path, from 1.
     pub classes: Vec<LatencyHistogram>,
     /// Latency over the mean of the pair's packets before it, in units of 2^-20, by the same; pairs with fewer than eight are left out.

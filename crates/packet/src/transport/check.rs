@@ -15,10 +15,13 @@ use crate::{
     places::pair,
     state::PacketDomain,
 };
-use base::{index::TerminalId, time::NEVER};
+use base::{
+    index::TerminalId,
+    sorted::{SortedMap, SortedSet},
+    time::NEVER,
+};
 use engine::{agenda::Due, state::mode::Mode};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A message: source and destination in one number, and the sender's number of it.
 type Name = (u64, u32);
@@ -36,13 +39,13 @@ struct Outgoing {
 pub struct Books {
     /// Packets of a window, and true where they are coded.
     rules: (u32, bool),
-    outgoing: BTreeMap<Name, Outgoing>,
+    outgoing: SortedMap<Name, Outgoing>,
     /// Messages begun by pair.
-    begun: BTreeMap<u64, u32>,
+    begun: SortedMap<u64, u32>,
     /// Messages on their way in.
-    incoming: BTreeMap<Name, Arrival>,
+    incoming: SortedMap<Name, Arrival>,
     /// All messages of a pair below are complete.
-    floors: BTreeMap<u64, u32>,
+    floors: SortedMap<u64, u32>,
     faults: Vec<String>,
 }
 
@@ -53,9 +56,9 @@ fn named((key, number): Name) -> String {
 /// Packets under way that will bring news of a window: a bit for each place.
 #[derive(Default)]
 struct Alive {
-    places: BTreeMap<(Name, u32), u32>,
+    places: SortedMap<(Name, u32), u32>,
     /// Packets that have not left their terminal.
-    waiting: BTreeMap<(Name, u32), u32>,
+    waiting: SortedMap<(Name, u32), u32>,
 }
 
 impl Books {
@@ -75,7 +78,7 @@ impl Books {
         let timers: Vec<u32> =
             wakes().filter_map(|w| if let Alarm::Timer(row) = w.1 { Some(row) } else { None }).collect();
         books.timers(cx, transport, &timers, &mut alive);
-        let offers: BTreeSet<(u64, u32)> =
+        let offers: SortedSet<(u64, u32)> =
             wakes().filter_map(|w| if let Alarm::Offer(i) = w.1 { Some((w.0, i)) } else { None }).collect();
         for (i, &terminal) in (0..).zip(&cx.local.terminals) {
             let sender = transport.senders.get(i);
@@ -117,7 +120,7 @@ impl Books {
 
     /// Each timer has a row of its own, of a message that was begun.
     fn timers<M: Mode>(&mut self, cx: &Static, t: &Transport<M>, timers: &[u32], alive: &mut Alive) {
-        let rows: BTreeSet<u32> = timers.iter().copied().collect();
+        let rows: SortedSet<u32> = timers.iter().copied().collect();
         // Two alarms of one row, or a row that no alarm will free, both break the count.
         if rows.len() != timers.len() || rows.len() as u32 != t.timers.in_use() {
             let (set, kept) = (timers.len(), t.timers.in_use());
@@ -173,11 +176,11 @@ impl Books {
     /// Every message under way is known by its name, and whatever it lacks is under way or has a timer.
     fn transfers<M: Mode>(&mut self, cx: &Static, t: &Transport<M>, alive: &Alive) {
         let (window, codes) = self.rules;
-        let mut open: BTreeMap<TerminalId, u32> = BTreeMap::new();
+        let mut open: SortedMap<TerminalId, u32> = SortedMap::new();
         let mut found = Vec::new();
         t.open.each(|key, number, &row| found.push(((key, number), row)));
         // Two names for one row, or a row without a name, both break the count.
-        let distinct: BTreeSet<u32> = found.iter().map(|(_, row)| row.number()).collect();
+        let distinct: SortedSet<u32> = found.iter().map(|(_, row)| row.number()).collect();
         if distinct.len() != found.len() || distinct.len() as u32 != t.transfers.in_use() {
             self.faults.push(format!("{} messages are open, {} are kept", found.len(), t.transfers.in_use()));
         }

@@ -15,10 +15,11 @@ use base::{
     index::TerminalId,
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
+    sorted::SortedMap,
     time::Ps,
 };
 use serde::Deserialize;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// The predictor `external`.
 pub const ENTRY: PredictorEntry = PredictorEntry {
@@ -172,7 +173,7 @@ impl Predictor for Table {
 
 struct Said {
     file: Arc<File>,
-    table: BTreeMap<(TerminalId, TerminalId), f64>,
+    table: SortedMap<(TerminalId, TerminalId), f64>,
     means: Grid,
     sent: Vec<f64>,
     received: Vec<f64>,
