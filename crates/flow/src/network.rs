@@ -164,11 +164,12 @@ impl Network {
                 }
             }
         }
-        if let Some(route) = self.divided(cx, sharing, ends, identity) {
+        let (path, fixed) = self.path(cx, source, destination, identity)?;
+        // Where all messages take this path nothing is divided, so that the routing need not be asked again.
+        if !fixed && let Some(route) = self.divided(cx, sharing, ends, identity) {
             return Ok(route);
         }
         self.wide += u64::from(self.whole[pair as usize] == Some(Single::Wide));
-        let (path, fixed) = self.path(cx, source, destination, identity)?;
         self.spreads |= path.spreads;
         let back = if sharing.has_cross_traffic() && source != destination {
             self.path(cx, destination, source, identity)?.0
@@ -176,8 +177,11 @@ impl Network {
             Path::default()
         };
         let between = cx.config.router_delay as f64 * 1e-12 * f64::from(path.routers) + path.between;
-        let links = |path: &Path| path.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
-        let route = sharing.route(links(&path), &links(&back), between);
+        let links = |mut links: Vec<u32>| {
+            links.iter_mut().for_each(|link| *link = self.shared[*link as usize]);
+            links
+        };
+        let route = sharing.route(links(path.links), &links(back.links), between);
         if fixed {
             self.routes[pair as usize] = route;
         } else {

@@ -490,6 +490,7 @@ impl Sharing {
                 bundle
             }
             None => {
+                row.propose_groups(&mut self.solver);
                 let detached = self.is_alone(row);
                 let bundle = if detached {
                     self.solver.add_detached(&row.uses, weight, limited)

@@ -18,11 +18,15 @@
 //! **All at once.** Where most sharers feel each change (many flows that all meet), all levels are found anew by plain water filling: `whole`.
 //! What the last solution cost decides, and a change that turns out to cost more than that is given up for it.
 //!
+//! **Alike.** Links of which everybody takes the same are one to the solver: `alike`.
+//!
 //! **Alone.** Where those that changed meet nobody on their links, there is nothing to find: `isolated`.
 //!
 //! Cost: O(links of a route) for a flow that meets nobody; in general the routes of those whose share changes, plus a heap of their links.
 
+mod alike;
 mod follow;
+mod groups;
 mod isolated;
 mod read;
 mod routes;
@@ -30,6 +34,7 @@ mod rows;
 mod whole;
 mod wide;
 
+use groups::Alike;
 use routes::{Block, Entry, Routes};
 use rows::{Fill, Link, Member, NOBODY, Sharer, Step, Sum};
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -40,6 +45,7 @@ use wide::Wide;
 pub struct Solver {
     fills: Vec<Fill>,
     links: Vec<Link>,
+    alike: Alike,
     sharers: Vec<Sharer>,
     routes: Routes,
     /// The links of a route while it is made.
@@ -108,6 +114,7 @@ impl Solver {
     /// Changes a link's capacity.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         debug_assert!(capacity >= 0.0, "a link's capacity is no negative number");
+        self.take_apart(link);
         self.fills[link as usize].capacity = capacity;
         self.touched.push(link);
     }
@@ -164,6 +171,7 @@ impl Solver {
                 }
             }
         }
+        self.reduce(&mut merged);
         // A list of its own for each route would be one more place in memory to wait for.
         let block = self.routes.fit(self.sharers[row as usize].block, merged.len());
         self.sharers[row as usize].block = block;

@@ -1,6 +1,6 @@
 //! Routes on one path or over several, and what a flow takes of their links.
 
-use super::{FineTime, Policy, Route, Sharing};
+use super::{FineTime, Policy, Route, Sharing, Solver};
 
 /// What is known of a route before its uses are summed.
 struct NewRoute {
@@ -11,6 +11,13 @@ struct NewRoute {
 }
 
 impl Route {
+    /// Proposes links that may be used alike, if it is divided. A route that is for one message alone is like no other.
+    pub(super) fn propose_groups(&self, solver: &mut Solver) {
+        if !self.parts.is_empty() && !self.passing {
+            solver.unite(&self.uses);
+        }
+    }
+
     /// Its links with the part of a flow that crosses each, in parts of `whole`.
     pub fn parts(&self, whole: u32) -> impl Iterator<Item = (u32, u32)> {
         let parts = self.parts.iter().copied().chain(std::iter::repeat(1.0));
@@ -24,11 +31,10 @@ impl Route {
 impl Sharing {
     /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
     pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {
-        let uses = links.iter().map(|&l| (l, 1.0)).collect();
         let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
         let back = back.iter().map(|&l| (l, 1.0));
         let hops = links.len().saturating_sub(1) as u32;
-        self.add_route(NewRoute { links, parts: Vec::new(), latency, hops }, uses, back)
+        self.add_route(NewRoute { links, parts: Vec::new(), latency, hops }, back)
     }
 
     /// Adds a route over several paths: each link once, with the part of a flow that crosses it; the same of the way back. The latency is the mean
@@ -38,21 +44,17 @@ impl Sharing {
         let latency = parts.iter().fold(between, |sum, p| sum + p.1 * self.latencies[p.0 as usize]);
         let hops = (parts.iter().map(|p| p.1).sum::<f64>() - 1.0).max(0.0).round() as u32;
         let (links, shares) = parts.iter().copied().unzip();
-        self.add_route(NewRoute { links, parts: shares, latency, hops }, parts.to_vec(), back.iter().copied())
+        self.add_route(NewRoute { links, parts: shares, latency, hops }, back.iter().copied())
     }
 
-    fn add_route(
-        &mut self,
-        way: NewRoute,
-        mut uses: Vec<(u32, f64)>,
-        back: impl Iterator<Item = (u32, f64)>,
-    ) -> u32 {
-        if self.rules.cross > 0.0 {
-            uses.extend(back.map(|(l, part)| (l, self.rules.cross * part)));
-        }
+    fn add_route(&mut self, way: NewRoute, back: impl Iterator<Item = (u32, f64)>) -> u32 {
+        let NewRoute { links, parts, latency, hops } = way;
+        let there = links.iter().copied().zip(parts.iter().copied().chain(std::iter::repeat(1.0)));
+        let cross = self.rules.cross;
+        let back = back.filter(|_| cross > 0.0).map(|(link, part)| (link, cross * part));
         // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
-        let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
-        for (link, usage) in uses {
+        let mut summed: Vec<(u32, f64)> = Vec::with_capacity(links.len());
+        for (link, usage) in there.chain(back) {
             // A route over many paths has thousands of links, so none is searched for.
             let place = &mut self.places[link as usize];
             match summed.get_mut(*place as usize) {
@@ -66,7 +68,6 @@ impl Sharing {
                 }
             }
         }
-        let NewRoute { links, parts, latency, hops } = way;
         debug_assert!(latency >= 0.0, "time on a route does not go back");
         let (pipes, uses) = if summed.iter().any(|s| self.is_pipe(s.0)) {
             summed.into_iter().partition(|(link, _)| self.is_pipe(*link))

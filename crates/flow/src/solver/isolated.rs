@@ -59,7 +59,8 @@ impl Solver {
     /// True if nobody is on a link, so that a sharer may stay aside.
     #[must_use]
     pub fn is_idle(&self, link: u32) -> bool {
-        self.links[link as usize].members.is_empty() && self.fills[link as usize].capacity.is_finite()
+        let first = self.alike.first(link);
+        self.links[first as usize].members.is_empty() && self.fills[link as usize].capacity.is_finite()
     }
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.

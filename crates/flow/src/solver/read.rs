@@ -20,7 +20,7 @@ impl Solver {
     /// What is used of a link, by the last solution.
     #[must_use]
     pub fn load(&self, link: u32) -> f64 {
-        let link = &self.links[link as usize];
+        let link = &self.links[self.alike.first(link) as usize];
         link.members.iter().map(|m| m.rate * self.sharers[m.sharer as usize].level).sum()
     }
 
@@ -37,10 +37,10 @@ impl Solver {
 
     /// Sharers that use a link.
     pub fn sharers_of(&self, link: u32) -> impl Iterator<Item = u32> + '_ {
-        self.links[link as usize].members.iter().map(|m| m.sharer)
+        self.links[self.alike.first(link) as usize].members.iter().map(|m| m.sharer)
     }
 
-    /// Links of a sharer, with what a unit of share takes of each.
+    /// Links of a sharer, with what a unit of share takes of each; of links that are used alike the first.
     pub fn route(&self, sharer: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.sharers[sharer as usize].block.range();
         range.map(|n| (self.routes.entries[n].link, self.routes.usages[n]))

@@ -65,6 +65,21 @@ impl Routes {
         });
         Block { start, len, size, held: true }
     }
+
+    /// The same block with room for one link more, and the place of that. What it holds stays.
+    pub(super) fn longer(&mut self, block: Block) -> (Block, u32) {
+        let last = block.len;
+        if block.held && last < 1 << block.size {
+            return (Block { len: last + 1, ..block }, last);
+        }
+        let other = self.fit(Block::default(), last as usize + 1);
+        self.entries.copy_within(block.range(), other.start as usize);
+        self.usages.copy_within(block.range(), other.start as usize);
+        if block.held {
+            self.free[usize::from(block.size)].push(block.start);
+        }
+        (other, last)
+    }
 }
 
 #[cfg(test)]
