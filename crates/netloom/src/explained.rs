@@ -14,8 +14,8 @@ pub const COLUMNS: usize = 100;
 #[must_use]
 pub fn text(shelf: &Shelf, index: usize) -> String {
     let about = shelf.entries[index];
-    let mut text = format!("{}{} ({}, {})\n\n", about.name, shelf.usage(index), shelf.singular, shelf.key);
-    text += &wrap(about.summary, 2);
+    let heading = format!("{}{} ({}, {})", about.name, shelf.usage(index), shelf.singular, shelf.key);
+    let mut text = wrap(&heading, 0) + "\n" + &wrap(about.summary, 2);
     if !about.doc.is_empty() {
         text += "\n";
         text += &wrap(about.doc, 2);

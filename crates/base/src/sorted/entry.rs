@@ -1,6 +1,6 @@
 //! An entry of a map that was searched for once, as the standard library's.
 
-use super::{SortedMap, map::Place};
+use super::blocks::{Blocks, Place};
 
 /// A key's entry, there or not.
 pub enum Entry<'a, K, V> {
@@ -12,14 +12,14 @@ pub enum Entry<'a, K, V> {
 
 /// An entry that is there.
 pub struct Occupied<'a, K, V> {
-    pub(super) map: &'a mut SortedMap<K, V>,
+    pub(super) blocks: &'a mut Blocks<K, V>,
     pub(super) place: Place,
     pub(super) key: K,
 }
 
 /// The place of an entry that is not there.
 pub struct Vacant<'a, K, V> {
-    pub(super) map: &'a mut SortedMap<K, V>,
+    pub(super) blocks: &'a mut Blocks<K, V>,
     pub(super) place: Place,
     pub(super) key: K,
 }
@@ -78,17 +78,17 @@ impl<'a, K, V> Entry<'a, K, V> {
 impl<'a, K, V> Occupied<'a, K, V> {
     /// The value of the entry.
     pub fn get(&self) -> &V {
-        &self.map.blocks[self.place.0][self.place.1].1
+        self.blocks.at(self.place)
     }
 
     /// The value of the entry, to be changed.
     pub fn get_mut(&mut self) -> &mut V {
-        &mut self.map.blocks[self.place.0][self.place.1].1
+        self.blocks.at_mut(self.place)
     }
 
     /// The value of the entry, for as long as the map is borrowed.
     pub fn into_mut(self) -> &'a mut V {
-        &mut self.map.blocks[self.place.0][self.place.1].1
+        self.blocks.at_mut(self.place)
     }
 
     /// Gives the entry another value and returns the old one.
@@ -98,7 +98,7 @@ impl<'a, K, V> Occupied<'a, K, V> {
 
     /// Removes the entry and returns its value.
     pub fn remove(self) -> V {
-        self.map.take(self.place).1
+        self.blocks.take(self.place).1
     }
 }
 
@@ -110,7 +110,7 @@ impl<'a, K, V> Vacant<'a, K, V> {
 
     /// Makes the entry with a value.
     pub fn insert(self, value: V) -> &'a mut V {
-        let (block, at) = self.map.put(self.place, self.key, value);
-        &mut self.map.blocks[block][at].1
+        let place = self.blocks.put(self.place, self.key, value);
+        self.blocks.at_mut(place)
     }
 }

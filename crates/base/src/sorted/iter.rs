@@ -1,9 +1,9 @@
 //! Walks over a map from both ends: blocks not begun, and what is left of the first and the last one begun.
 
-use super::{SortedMap, map::Place};
-use std::{marker::PhantomData, slice, vec};
+use super::blocks::Place;
+use std::{slice, vec};
 
-/// A walk over entries; see [`SortedMap::iter`] and [`SortedMap::range`].
+/// A walk over entries; see `iter` and `range` of a map.
 pub struct Iter<'a, K, V> {
     front: slice::Iter<'a, (K, V)>,
     blocks: slice::Iter<'a, Vec<(K, V)>>,
@@ -11,7 +11,7 @@ pub struct Iter<'a, K, V> {
     left: usize,
 }
 
-/// A walk over entries whose values may be changed; see [`SortedMap::iter_mut`].
+/// A walk over entries whose values may be changed; see `iter_mut` of a map.
 pub struct IterMut<'a, K, V> {
     front: slice::IterMut<'a, (K, V)>,
     blocks: slice::IterMut<'a, Vec<(K, V)>>,
@@ -188,26 +188,5 @@ keys!(IntoKeys<K, V>, K);
 impl<K, V> Clone for Keys<'_, K, V> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
-    }
-}
-
-/// Reads a map entry by entry.
-pub(super) struct Entries<K, V>(pub(super) PhantomData<(K, V)>);
-
-impl<'de, K: Ord + serde::Deserialize<'de>, V: serde::Deserialize<'de>> serde::de::Visitor<'de>
-    for Entries<K, V>
-{
-    type Value = SortedMap<K, V>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a map")
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut map = SortedMap::new();
-        while let Some((key, value)) = entries.next_entry()? {
-            map.insert(key, value);
-        }
-        Ok(map)
     }
 }

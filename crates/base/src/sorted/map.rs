@@ -1,58 +1,48 @@
-//! The map: where an entry is, what is put in and what is taken out.
+//! The map: a row of blocks with the calls of a map.
 
-use super::{Entry, IntoIter, Iter, IterMut, Occupied, Vacant};
+use super::{Entry, IntoIter, Iter, IterMut, Occupied, Vacant, blocks::Blocks};
 use std::{
     borrow::Borrow,
     fmt,
     hash::{Hash, Hasher},
-    ops::{Bound, Index, RangeBounds},
+    marker::PhantomData,
+    ops::{Index, RangeBounds},
 };
 
-/// Entries of a block. More make dear insertions, fewer make a long row of blocks.
-pub(super) const BLOCK: usize = 128;
-
 /// A map whose entries are in the order of their keys. Searching costs the logarithm of their number.
-///
-/// No block is empty, keys ascend within a block and from block to block.
 #[derive(Clone)]
-pub struct SortedMap<K, V> {
-    pub(super) blocks: Vec<Vec<(K, V)>>,
-    pub(super) len: usize,
-}
-
-/// Where an entry is or would be: its block, and its place there.
-pub(super) type Place = (usize, usize);
+pub struct SortedMap<K, V>(pub(super) Blocks<K, V>);
 
 impl<K, V> SortedMap<K, V> {
     /// A map without entries. It takes no memory.
     pub const fn new() -> Self {
-        Self { blocks: Vec::new(), len: 0 }
+        Self(Blocks { rows: Vec::new(), len: 0 })
     }
 
     /// The number of entries.
     pub const fn len(&self) -> usize {
-        self.len
+        self.0.len
     }
 
     /// Whether there is no entry.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.len == 0
     }
 
     /// Removes all entries.
     pub fn clear(&mut self) {
-        self.blocks.clear();
-        self.len = 0;
+        self.0.rows.clear();
+        self.0.len = 0;
     }
 
     /// All entries in the order of keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
-        Iter::new(&self.blocks, self.len)
+        Iter::new(&self.0.rows, self.0.len)
     }
 
     /// All entries in the order of keys; their values may be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
-        IterMut::new(&mut self.blocks, self.len)
+        IterMut::new(&mut self.0.rows, self.0.len)
     }
 
     /// All keys in order.
@@ -82,91 +72,42 @@ impl<K, V> SortedMap<K, V> {
 
     /// The entry of the least key.
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
-        self.blocks.first()?.first().map(|(key, value)| (key, value))
+        self.0.rows.first()?.first().map(|(key, value)| (key, value))
     }
 
     /// The entry of the greatest key.
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
-        self.blocks.last()?.last().map(|(key, value)| (key, value))
+        self.0.rows.last()?.last().map(|(key, value)| (key, value))
     }
 
     /// Removes the entry of the least key.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
-        (self.len > 0).then(|| self.take((0, 0)))
+        (self.0.len > 0).then(|| self.0.take((0, 0)))
     }
 
     /// Removes the entry of the greatest key.
     pub fn pop_last(&mut self) -> Option<(K, V)> {
-        let block = self.blocks.len().checked_sub(1)?;
-        Some(self.take((block, self.blocks[block].len() - 1)))
+        let block = self.0.rows.len().checked_sub(1)?;
+        Some(self.0.take((block, self.0.rows[block].len() - 1)))
     }
 
     /// Keeps the entries of which `keep` says so, asked in the order of keys.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
-        for block in &mut self.blocks {
+        for block in &mut self.0.rows {
             block.retain_mut(|(key, value)| keep(key, value));
         }
-        self.blocks.retain(|block| !block.is_empty());
-        self.len = self.blocks.iter().map(Vec::len).sum();
-    }
-
-    /// Puts an entry where its key belongs. A full block is cut in halves; at the end of all a new one begins.
-    pub(super) fn put(&mut self, (block, at): Place, key: K, value: V) -> Place {
-        self.len += 1;
-        let Some(entries) = self.blocks.get_mut(block) else {
-            self.blocks.push(vec![(key, value)]);
-            return (block, 0);
-        };
-        if entries.len() < BLOCK {
-            entries.insert(at, (key, value));
-            return (block, at);
-        }
-        let cut = if at == BLOCK && block + 1 == self.blocks.len() { BLOCK } else { BLOCK / 2 };
-        let entries = &mut self.blocks[block];
-        let second = entries.split_off(cut);
-        self.blocks.insert(block + 1, second);
-        let place = if at < cut || (at == cut && cut < BLOCK) { (block, at) } else { (block + 1, at - cut) };
-        self.blocks[place.0].insert(place.1, (key, value));
-        place
-    }
-
-    /// Removes the entry of a place. A block of few entries joins the next one if both have room.
-    pub(super) fn take(&mut self, (block, at): Place) -> (K, V) {
-        self.len -= 1;
-        let entry = self.blocks[block].remove(at);
-        let left = self.blocks[block].len();
-        if left == 0 {
-            self.blocks.remove(block);
-        } else if left < BLOCK / 4 && self.blocks.get(block + 1).is_some_and(|next| left + next.len() < BLOCK)
-        {
-            let mut next = self.blocks.remove(block + 1);
-            self.blocks[block].append(&mut next);
-        }
-        entry
+        self.0.rows.retain(|block| !block.is_empty());
+        self.0.len = self.0.rows.iter().map(Vec::len).sum();
     }
 }
 
 impl<K: Ord, V> SortedMap<K, V> {
-    /// Where a key is, or where it would be put.
-    pub(super) fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Place, Place>
-    where
-        K: Borrow<Q>,
-    {
-        // The last block whose first key is not above, or the first one of all.
-        let block = self.blocks.partition_point(|block| block[0].0.borrow() <= key).saturating_sub(1);
-        let Some(entries) = self.blocks.get(block) else { return Err((0, 0)) };
-        match entries.binary_search_by(|(other, _)| other.borrow().cmp(key)) {
-            Ok(at) => Ok((block, at)),
-            Err(at) => Err((block, at)),
-        }
-    }
-
     /// The value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
-        self.find(key).ok().map(|(block, at)| &self.blocks[block][at].1)
+        self.0.find(key).ok().map(|place| self.0.at(place))
     }
 
     /// The value of a key, to be changed.
@@ -174,7 +115,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.find(key).ok().map(|(block, at)| &mut self.blocks[block][at].1)
+        self.0.find(key).ok().map(|place| self.0.at_mut(place))
     }
 
     /// Whether a key has an entry.
@@ -182,15 +123,15 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.find(key).is_ok()
+        self.0.find(key).is_ok()
     }
 
     /// Gives a key a value and returns the one that it had. The key itself stays as it was, if it was there.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        match self.find(&key) {
-            Ok((block, at)) => Some(std::mem::replace(&mut self.blocks[block][at].1, value)),
+        match self.0.find(&key) {
+            Ok(place) => Some(std::mem::replace(self.0.at_mut(place), value)),
             Err(place) => {
-                self.put(place, key, value);
+                self.0.put(place, key, value);
                 None
             }
         }
@@ -201,7 +142,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.find(key).ok().map(|place| self.take(place).1)
+        self.0.find(key).ok().map(|place| self.0.take(place).1)
     }
 
     /// Removes a key and returns it with its value.
@@ -209,14 +150,14 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.find(key).ok().map(|place| self.take(place))
+        self.0.find(key).ok().map(|place| self.0.take(place))
     }
 
     /// The entry of a key, there or not, found once for what follows.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
-        match self.find(&key) {
-            Ok(place) => Entry::Occupied(Occupied { map: self, place, key }),
-            Err(place) => Entry::Vacant(Vacant { map: self, place, key }),
+        match self.0.find(&key) {
+            Ok(place) => Entry::Occupied(Occupied { blocks: &mut self.0, place, key }),
+            Err(place) => Entry::Vacant(Vacant { blocks: &mut self.0, place, key }),
         }
     }
 
@@ -225,8 +166,8 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (first, end) = (self.bound(range.start_bound(), false), self.bound(range.end_bound(), true));
-        Iter::between(&self.blocks, first, end)
+        let (first, end) = (self.0.bound(range.start_bound(), false), self.0.bound(range.end_bound(), true));
+        Iter::between(&self.0.rows, first, end)
     }
 
     /// As `range`; the values may be changed.
@@ -234,24 +175,8 @@ impl<K: Ord, V> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (first, end) = (self.bound(range.start_bound(), false), self.bound(range.end_bound(), true));
-        IterMut::between(&mut self.blocks, first, end)
-    }
-
-    /// The place of the first entry behind a bound; `end` says that the bound ends a range.
-    fn bound<Q: Ord + ?Sized>(&self, bound: Bound<&Q>, end: bool) -> Place
-    where
-        K: Borrow<Q>,
-    {
-        let (key, behind) = match bound {
-            Bound::Unbounded => return if end { (self.blocks.len(), 0) } else { (0, 0) },
-            Bound::Included(key) => (key, end),
-            Bound::Excluded(key) => (key, !end),
-        };
-        match self.find(key) {
-            Ok((block, at)) => (block, at + usize::from(behind)),
-            Err(place) => place,
-        }
+        let (first, end) = (self.0.bound(range.start_bound(), false), self.0.bound(range.end_bound(), true));
+        IterMut::between(&mut self.0.rows, first, end)
     }
 }
 
@@ -269,7 +194,7 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for SortedMap<K, V> {
 
 impl<K: PartialEq, V: PartialEq> PartialEq for SortedMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
-        self.len == other.len && self.iter().eq(other.iter())
+        self.0.len == other.0.len && self.iter().eq(other.iter())
     }
 }
 
@@ -289,7 +214,7 @@ impl<K: Ord, V: Ord> Ord for SortedMap<K, V> {
 
 impl<K: Hash, V: Hash> Hash for SortedMap<K, V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_usize(self.len);
+        state.write_usize(self.0.len);
         self.iter().for_each(|entry| entry.hash(state));
     }
 }
@@ -348,7 +273,7 @@ impl<K, V> IntoIterator for SortedMap<K, V> {
     type IntoIter = IntoIter<K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        IntoIter::new(self.blocks, self.len)
+        IntoIter::new(self.0.rows, self.0.len)
     }
 }
 
@@ -362,6 +287,27 @@ impl<'de, K: Ord + serde::Deserialize<'de>, V: serde::Deserialize<'de>> serde::D
     for SortedMap<K, V>
 {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(super::iter::Entries(std::marker::PhantomData))
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+/// Reads a map entry by entry.
+struct Entries<K, V>(PhantomData<(K, V)>);
+
+impl<'de, K: Ord + serde::Deserialize<'de>, V: serde::Deserialize<'de>> serde::de::Visitor<'de>
+    for Entries<K, V>
+{
+    type Value = SortedMap<K, V>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut map = SortedMap::new();
+        while let Some((key, value)) = entries.next_entry()? {
+            map.insert(key, value);
+        }
+        Ok(map)
     }
 }

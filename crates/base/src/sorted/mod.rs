@@ -8,6 +8,7 @@
 //! half a block at most; a full block is cut in two, or followed by a new one if the entry comes last.
 //! Entries that come in order are therefore only appended, and leave full blocks.
 
+mod blocks;
 mod entry;
 mod iter;
 mod map;

@@ -1,6 +1,6 @@
 //! The standard library's B-tree is the second opinion: the same calls on both, in random order, and the same answers.
 
-use super::{Entry, SortedMap, SortedSet, map::BLOCK};
+use super::{Entry, SortedMap, SortedSet, blocks::BLOCK};
 use crate::rng::Stream;
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn step((ours, theirs): &mut Pair, dice: &mut Stream, keys: u64) {
 
 /// What holds of a map after each call, and that all walks agree.
 fn equal((ours, theirs): &Pair) {
-    assert!(ours.blocks.iter().all(|block| !block.is_empty() && block.len() <= BLOCK));
+    assert!(ours.0.rows.iter().all(|block| !block.is_empty() && block.len() <= BLOCK));
     assert!(ours.iter().eq(theirs) && ours.iter().rev().eq(theirs.iter().rev()));
     assert_eq!((ours.len(), ours.iter().len()), (theirs.len(), theirs.len()));
     assert_eq!(
@@ -88,7 +88,7 @@ fn walks_from_both_ends_meet() {
 #[test]
 fn keys_in_order_leave_full_blocks() {
     let map: SortedMap<usize, ()> = (0..BLOCK * 10).map(|key| (key, ())).collect();
-    assert_eq!(map.blocks.len(), 10);
+    assert_eq!(map.0.rows.len(), 10);
 }
 
 #[test]
