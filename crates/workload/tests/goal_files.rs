@@ -60,9 +60,9 @@ fn sweep3d_on_four_ranks() {
     assert_eq!(graph.ranks(), 4);
     let mut balance = [[0i64; 4]; 4];
     let mut bytes = [0u64; 2];
-    for rank in 0..4 {
-        for op in &graph.part(RankId::from_index(rank)).ops {
-            let peer = op.peer.index();
+    for id in (0..4).map(RankId::new) {
+        for op in &graph.part(id).ops {
+            let (rank, peer) = (id.index(), op.peer.index());
             match op.kind {
                 Kind::Send => {
                     (balance[rank][peer], bytes[0]) = (balance[rank][peer] + 1, bytes[0] + op.amount)
