@@ -11,7 +11,7 @@ pub(super) const TABLE: Table = Table {
     about: About {
         name: "smpi",
         summary: "SimGrid's SMPI, its default selector",
-        doc: "What SMPI 3.32 to 4.1 runs without `smpi/coll-selector`: linear algorithms, a binomial bcast whose sends wait for each other, no segments and no pipelines. \
+        doc: "What SMPI 3.32 runs without `smpi/coll-selector`: linear algorithms, a binomial bcast whose sends wait for each other, no segments and no pipelines. \
               Calls that do not block run other algorithms than those that do. On model `flow`, `preset = \"smpi\"` has SMPI's rules of messages. Not as in SMPI: A non-blocking barrier \
               holds everybody back. Reduce-scatters of unequal blocks run as those of equal ones. Calls without data send nothing. All-to-alls for which SMPI \
               names `pair` run as `pairwise` where the number of ranks is no power of two; SMPI ends there. Its selectors `ompi`, `mpich`, `mvapich2`, `impi` and `automatic` are not had.",
