@@ -8,7 +8,8 @@ use super::{
     cuts::{Cut, cuts},
 };
 use base::index::RankId;
-use std::{collections::BTreeMap, sync::Arc};
+use base::sorted::SortedMap;
+use std::sync::Arc;
 
 /// Most operations of a rank.
 pub const MAX_OPS: usize = (1 << 31) - 1;
@@ -101,7 +102,7 @@ impl Tables {
 pub struct Builder {
     tables: Tables,
     /// Ranks that came before their turn.
-    aside: BTreeMap<u32, Part>,
+    aside: SortedMap<u32, Part>,
     most: (u8, u8),
     largest: u64,
 }
