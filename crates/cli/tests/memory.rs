@@ -8,9 +8,6 @@ use std::{env, fs, process::Command};
 /// Names the process that runs one experiment: its arguments, a line each.
 const RUN: &str = "NETLOOM_TEST_RUN";
 
-/// Bytes of code that are resident in a test program, which is not optimised, beyond those of the program that users have.
-const UNOPTIMISED: u64 = 6 << 20;
-
 /// What a run was predicted to need and what it took, in bytes.
 struct Measured {
     name: String,
@@ -28,7 +25,7 @@ impl Measured {
     fn fault(&self, lower: u64) -> Option<String> {
         let Self { name, taken, parts, .. } = self;
         let predicted = self.predicted - lower;
-        let sound = predicted + UNOPTIMISED >= *taken && predicted <= 3 * taken;
+        let sound = predicted >= *taken && predicted <= 3 * taken;
         (!sound).then(|| format!("{name}: {predicted} predicted, {taken} taken: {parts}"))
     }
 }

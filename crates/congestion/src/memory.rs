@@ -2,7 +2,7 @@
 
 use crate::setup::CongestionSetup;
 use fabric::graph::Port;
-use model::memory::Prediction;
+use model::memory::{FIXED, Prediction};
 
 /// Predicts the memory of static congestion: the graph once, counters, ways and sums of links for each thread.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn predict(setup: &CongestionSetup) -> Prediction {
         ("counters", threads * links * 12),
         ("paths", threads * ranks * 2 * 64),
         ("mappings", runs * 64),
-        ("fixed", 28 << 20),
+        ("fixed", FIXED),
     ];
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }

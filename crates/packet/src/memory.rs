@@ -22,7 +22,10 @@ use crate::{
 };
 use base::time::Ps;
 use fabric::graph::{Peer, Port};
-use model::{memory::Prediction, setup::Until};
+use model::{
+    memory::{FIXED, Prediction},
+    setup::Until,
+};
 use ranks::memory::sent::{Cut, Sent, sent};
 use tables::size;
 
@@ -50,7 +53,7 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("flights", size(flights(setup, &held).min(held.chunks), size_of::<Flight>())),
         ("chunks", size(held.chunks, growth * size_of::<Chunk>())),
         ("packets", size(held.packets, growth * size_of::<Packet>())),
-        ("fixed", ranks::memory::FIXED),
+        ("fixed", FIXED),
     ];
     parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
@@ -115,7 +118,7 @@ impl Held {
         let ports = fabric.ports().iter().map(|p| usize::from(p.class));
         let ports = ports.map(|class| per_vc(class).saturating_mul(count(used[class])));
         let buffers = ports.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
-        let sent = all_sent(setup);
+        let sent = all_sent(setup, &used);
         let chunks = match (setup.until, sent) {
             // Queues without bound may hold whatever was sent.
             (Until::Time(_), None) if !setup.packet.router.rules.buffered => sendable(setup),
@@ -143,8 +146,8 @@ impl Held {
     }
 }
 
-/// What all jobs send in the run's time: no more than terminals' links take. `None` if a job does not say, or over a transport that sends again.
-fn all_sent(setup: &Setup) -> Option<Sent> {
+/// What all jobs send in the run's time: no more than terminals' links take, nor links between routers on the channels that are used. `None` if a job does not say, or over a transport that sends again.
+fn all_sent(setup: &Setup, used: &[u16]) -> Option<Sent> {
     if setup.resilience.is_some() {
         return None;
     }
@@ -157,7 +160,7 @@ fn all_sent(setup: &Setup) -> Option<Sent> {
         all = all.and(taken(setup, sent(job, until, cut, &far)?, job.placement.len(), until));
     }
     if setup.hybrid.is_none() {
-        let (near, crossed) = (all.chunks - all.far.min(all.chunks), crossings(setup, until));
+        let (near, crossed) = (all.chunks - all.far.min(all.chunks), crossings(setup, used, until));
         if crossed < all.far {
             all = all.times(near.saturating_add(crossed) as f64 / all.chunks as f64);
         }
@@ -184,8 +187,7 @@ fn taken(setup: &Setup, sent: Sent, nodes: usize, until: Ps) -> Sent {
 
 /// Chunks that all links between routers together can take over in that time: each holds a buffer behind the link until its credit is back, so that many short messages are
 /// slower than the bandwidth says.
-fn crossings(setup: &Setup, until: Ps) -> u64 {
-    let used = channels::used(setup);
+fn crossings(setup: &Setup, used: &[u16], until: Ps) -> u64 {
     let ports = setup.fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. }));
     let each = ports
         .map(|port| turns(setup, usize::from(port.class), used[usize::from(port.class)].count_ones(), until));

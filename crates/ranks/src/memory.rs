@@ -4,12 +4,11 @@ pub mod sent;
 
 use crate::operations::Row;
 use base::index::RankId;
-use model::{memory::Prediction, setup::JobSetup};
+use model::{
+    memory::{FIXED, Prediction},
+    setup::JobSetup,
+};
 use workload::program::{Batch, Kind, Op, Program, Step};
-
-/// What every run takes: the pages of the program that it uses, the experiment, results while they are written. Tiny runs took 16 to 26 MiB: how much of the program is resident is the
-/// system's choice.
-pub const FIXED: u64 = 28 << 20;
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,9 +59,7 @@ impl Window {
         let half_width = fine.map(|fine| coarse.map_or(fine, |coarse| coarse.max(fine)));
         Self { half_width, span: (last - first + 1) * width }
     }
-}
 
-impl Window {
     /// How long it was.
     #[must_use]
     pub fn span(&self) -> Ps {

@@ -10,7 +10,7 @@ use results::histogram::Moments;
 const PACKET: usize = 4 * 4 + 5 * 8;
 /// Bytes of a message's row in columns.
 const MESSAGE: usize = 4 * 4 + 3 * 8;
-/// A pair in its map, whose nodes are half full at worst, and its row in columns.
+/// A pair in its map, whose blocks are half full at worst, and its row in columns.
 const PAIR: usize = 2 * (size_of::<Moments>() + 16) + 2 * 4 + 5 * 8 + 8;
 /// A number of the series: its time, name, link and value.
 const NUMBER: usize = 8 + 4 + 8 + 8;
