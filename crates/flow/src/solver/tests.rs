@@ -275,6 +275,27 @@ proptest! {
     }
 }
 
+/// A group that a route divides and that is not split: the comparison with water filling shows it.
+#[test]
+fn a_group_that_is_not_split_is_found() {
+    let add = |links: std::ops::Range<usize>, usage: f64| Change::Add {
+        route: links.map(|l| (l, usage)).collect(),
+        weight: 1.0,
+        cap: f64::INFINITY,
+    };
+    for planted in [false, true] {
+        let mut pair = Pair::new(&[12.0; 4], 0);
+        pair.solver.unite(&[(0, 0.25), (1, 0.25), (2, 0.25), (3, 0.25)]);
+        pair.apply(&add(0..4, 0.25));
+        assert!(pair.check().is_ok());
+        if planted {
+            pair.solver.alike.groups[0].clear();
+        }
+        pair.apply(&add(3..4, 1.0));
+        assert_eq!(pair.check().is_err(), planted);
+    }
+}
+
 /// Groups last as long as everybody takes all of their links alike.
 #[test]
 fn groups_split_for_good() {
