@@ -3,15 +3,25 @@
 //!
 //! Prints a row per case: minimum, median and maximum of millions of operations per CPU second, and messages per CPU second of the median. The programs
 //! are graphs as GOAL files have them, made before the clock starts; a `stream` is read while it runs. Times are measured, never asserted.
+//!
+//! `-- write=DIR` writes the graphs as binary GOAL instead, with an experiment for each, to be run by `netloom run` and by other simulators.
 
 use base::{
     index::RankId,
     rng::{Purpose, Stream},
+    time::NS,
 };
 use loggops::{DelayConfig, DelaySetup, Ties, run::plain, simulate};
-use std::sync::Arc;
+use std::{
+    error::Error,
+    fs::{self, File},
+    io::BufWriter,
+    path::Path,
+    sync::Arc,
+};
 use workload::program::{
     After, Batch, Cursor, Damage, Op, Program,
+    goal::write_binary,
     graph::{Graph, Link, Part, Positions},
     list::{List, Rank, calc, recv, send},
 };
@@ -35,6 +45,30 @@ fn dissemination(ranks: u32, bytes: u64) -> Vec<Rank> {
         rank
     };
     (0..ranks).map(one).collect()
+}
+
+/// In every step all ranks of a torus of n x n compute, then exchange with their four neighbours.
+fn halo(n: u32, steps: u32, bytes: u64) -> Vec<Rank> {
+    let one = |r: u32| {
+        let (x, y) = (r % n, r / n);
+        let row = |y: u32, x: u32| y * n + x;
+        let neighbours =
+            [row(y, (x + 1) % n), row(y, (x + n - 1) % n), row((y + 1) % n, x), row((y + n - 1) % n, x)];
+        let (mut rank, mut before) = (Rank::default(), Vec::new());
+        for _ in 0..steps {
+            let work = rank.push(calc(1_000_000));
+            before.drain(..).for_each(|b| rank.requires(work, b));
+            for (tag, &to) in (0u32..).zip(&neighbours) {
+                for op in [recv(to, bytes, tag ^ 1), send(to, bytes, tag)] {
+                    let number = rank.push(op);
+                    rank.requires(number, work);
+                    before.push(number);
+                }
+            }
+        }
+        rank
+    };
+    (0..n * n).map(one).collect()
 }
 
 /// Everybody sends to everybody at once.
@@ -189,6 +223,7 @@ const CASES: &[Case] = &[
     Case { name: "dissemination-65536 causes", setup: || graph(dissemination(65_536, 1024), free()) },
     Case { name: "all-to-all-512 queue", setup: || graph(alltoall(512, 64), DelayConfig::loggops()) },
     Case { name: "all-to-all-512 causes", setup: || graph(alltoall(512, 64), free()) },
+    Case { name: "halo-16384 queue", setup: || graph(halo(128, 8, 1000), DelayConfig::loggops()) },
     Case { name: "wavefront-4096 queue", setup: || graph(planes(64, 60), DelayConfig::loggops()) },
     Case { name: "wavefront-4096 causes", setup: || graph(planes(64, 60), free()) },
     Case { name: "random-graph-2048 queue", setup: || graph(drawn(2_048, 200), DelayConfig::loggops()) },
@@ -197,9 +232,28 @@ const CASES: &[Case] = &[
     Case { name: "wavefront-4096 pure", setup: || wavefront(DelayConfig::pure(1_500_000, 0, 0)) },
 ];
 
-fn main() {
+/// Writes the graph of a case and an experiment that runs it.
+fn write(case: &Case, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let name = case.name.trim_end_matches(" queue");
+    let program = (case.setup)().jobs.remove(0).program;
+    let mut file = BufWriter::new(File::create(folder.join(format!("{name}.bin")))?);
+    write_binary(&*program, NS, &mut file).map_err(|_| format!("{name} cannot be written"))?;
+    let experiment = format!(
+        "[experiment]\nuntil = \"workload-done\"\n\n[[job]]\nworkload = \"trace\"\nfile = \"{name}.bin\"\nunit = \"1 ns\"\n\n\
+         [model]\nkind = \"delay\"\n"
+    );
+    Ok(fs::write(folder.join(format!("{name}.toml")), experiment)?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let runs = args.iter().find_map(|a| a.strip_prefix("runs=")?.parse().ok()).unwrap_or(3);
+    if let Some(folder) = args.iter().find_map(|a| a.strip_prefix("write=")) {
+        return CASES
+            .iter()
+            .filter(|c| c.name.ends_with(" queue"))
+            .try_for_each(|c| write(c, folder.as_ref()));
+    }
     let filter = args.iter().find(|a| !a.starts_with("runs="));
     println!(
         "{:28} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8}",
@@ -230,4 +284,5 @@ fn main() {
             median * messages,
         );
     }
+    Ok(())
 }

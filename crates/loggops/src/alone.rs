@@ -93,3 +93,39 @@ pub(super) fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failur
     let job = &setup.jobs[place.job as usize].name;
     Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
 }
+
+/// What the tests of planted faults have in common.
+#[cfg(test)]
+pub(super) mod planting {
+    use super::Alone;
+
+    /// What `--check` says of a run now.
+    pub fn verdict<R: Alone>(run: &R) -> Vec<String> {
+        run.observed().follower.as_ref().expect("it is checked").verdict(&run.claims())
+    }
+
+    /// A sound run has no fault at any step.
+    pub fn is_sound<R: Alone>(mut run: R) {
+        let mut left = true;
+        while left {
+            assert_eq!(verdict(&run), Vec::<String>::new(), "after {}", run.events());
+            left = run.go_on(1);
+        }
+        assert_eq!(verdict(&run), Vec::<String>::new());
+        assert!(run.stuck().is_done());
+    }
+
+    /// Plants a fault as soon as it can be planted. True if it is found, at once or at the end.
+    pub fn is_found<R: Alone>(mut run: R, fault: impl Fn(&mut R) -> Option<()>) -> bool {
+        while run.events() < 20 || fault(&mut run).is_none() {
+            if !run.go_on(1) {
+                return false;
+            }
+        }
+        // What changes a time alone is seen when the message is received, so the run goes on where nothing is found at once.
+        if verdict(&run).is_empty() {
+            while run.go_on(1_000) {}
+        }
+        !verdict(&run).is_empty()
+    }
+}

@@ -10,7 +10,7 @@ use ranks::{messages::Seen, operations::Row, roster::GlobalRank};
 use workload::program::{Batch, Kind, Op};
 
 /// An operation of a rank, read once more from its program.
-fn read_again(cx: &Context, rank: GlobalRank, number: u32) -> Option<Op> {
+pub(super) fn read_again(cx: &Context, rank: GlobalRank, number: u32) -> Option<Op> {
     let place = cx.place(rank);
     let mut cursor = cx.programs[place.job as usize].open(place.rank);
     let (mut batch, mut left) = (Batch::default(), number as usize);

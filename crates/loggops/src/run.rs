@@ -157,6 +157,7 @@ pub fn kept(setup: &DelaySetup) -> Kept {
     let graph = |p: &Arc<dyn Program>| p.slices().is_some() && p.cpus() <= 1 && p.nics() <= 1;
     let walked = setup.node.is_none()
         && setup.derived.is_none()
+        && setup.config.resilient.is_none()
         && setup.config.cost == Cost::LogGops
         && setup.jobs.iter().all(|j| graph(&j.program));
     let one = setup.scheduling.partitions() == 1;

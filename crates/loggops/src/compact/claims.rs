@@ -34,11 +34,7 @@ impl<S: Order> Compact<'_, S> {
         for e in self.queue.entries() {
             let place = &mut filed[e.host as usize];
             if e.from != NOBODY {
-                let (next, child) = (NIL, NIL);
-                let (arrival, stamp, bytes, host) = (e.time, e.stamp, e.bytes, e.host);
-                let (from, tag, number, send) = (e.from, e.tag, e.number, e.send);
-                let m = Message { arrival, stamp, bytes, host, from, tag, number, send, next, child };
-                place.messages.push(m);
+                place.messages.push(Message::of(e));
             } else if e.number == s.hosts[e.host as usize].looks {
                 place.next.push(e.key());
             }

@@ -1,6 +1,6 @@
 //! What hosts of a compact run are, and what waits at them.
 
-use super::order::Order;
+use super::{order::Order, queue::Entry};
 use base::time::Ps;
 use engine::state::{Fifo, Linked, NIL, Pool, heap::Heaped};
 use ranks::matching::Matching;
@@ -85,6 +85,15 @@ pub(super) struct Message<S> {
     pub send: u32,
     pub next: u32,
     pub child: u32,
+}
+
+impl<S: Copy> Message<S> {
+    /// The message of an entry whose time has come.
+    #[inline]
+    pub fn of(entry: &Entry<S>) -> Self {
+        let &Entry { time: arrival, stamp, bytes, host, from, tag, number, send } = entry;
+        Self { arrival, stamp, bytes, host, from, tag, number, send, next: NIL, child: NIL }
+    }
 }
 
 impl<S: Order> Linked for Message<S> {

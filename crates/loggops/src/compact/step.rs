@@ -88,9 +88,8 @@ impl<S: Order> Compact<'_, S> {
     /// A message is there. False if it waits for its processor and changes nothing of what its host does next.
     #[inline]
     pub(super) fn comes(&mut self, entry: &Entry<S>) -> bool {
-        let &Entry { time: arrival, stamp, bytes, host, from, tag, number, send } = entry;
-        let (next, child) = (NIL, NIL);
-        let message = Message { arrival, stamp, bytes, host, from, tag, number, send, next, child };
+        let &Entry { time: arrival, stamp, host, .. } = entry;
+        let message = Message::of(entry);
         let h = &mut self.state.hosts[host as usize];
         if arrival < h.free.max(h.receive) {
             let row = self.state.messages.take(message);

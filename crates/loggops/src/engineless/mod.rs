@@ -24,6 +24,7 @@ mod rank;
 
 use super::{
     alone::Alone,
+    claims::read_again,
     domain::{Act, Arrival, Context, Cut, Done, Ended, Partner, Received, Record, Sending},
     follow::Claims,
     observe::Observer,
@@ -46,7 +47,7 @@ use ranks::{
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
-use workload::program::{After, Batch, Kind, Op};
+use workload::program::{After, Kind, Op};
 
 /// Operations in one turn of a rank: what its neighbours need soon, and enough to have its memory at hand.
 const TURN: u32 = 64;
@@ -416,20 +417,7 @@ impl Alone for Engineless {
         let cx = &self.cx;
         let ranks: Vec<RankState> = (0..cx.places.len()).map(|host| self.standing(host)).collect();
         // Operations are not kept: the few that are reported are read once more.
-        let op = |host: usize, number: u32| {
-            let place = cx.places[host];
-            let mut cursor = cx.programs[place.job as usize].open(place.rank);
-            let (mut batch, mut left) = (Batch::default(), number as usize);
-            loop {
-                batch.clear();
-                cursor.fill(&mut batch).ok()?;
-                match batch.ops.get(left) {
-                    Some(op) => return Some(*op),
-                    None if batch.ops.is_empty() => return None,
-                    None => left -= batch.ops.len(),
-                }
-            }
-        };
+        let op = |host: usize, number: u32| read_again(cx, GlobalRank::from_index(host), number);
         Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
     }
 

@@ -5,7 +5,7 @@ use super::{
     channels::{Channel, Holds, Node},
 };
 use crate::{
-    alone::Alone,
+    alone::planting::{is_found, is_sound},
     config::DelayConfig,
     observe::{Measure, Observer},
     run::{context, plain},
@@ -56,10 +56,6 @@ fn run() -> Engineless {
     run.state.span = 1 << 22;
     run.state.horizon = 1 << 22;
     run
-}
-
-fn verdict(run: &Engineless) -> Vec<String> {
-    run.observer.follower.as_ref().expect("it is checked").verdict(&run.claims())
 }
 
 /// A queue of messages, or of receives, with at least `n` in it: its rank, and the channel.
@@ -200,39 +196,12 @@ const IN_RANKS: &[Fault] = &[
     }),
 ];
 
-/// Plants a fault as soon as it can be planted; what is found at once, or at the end if nothing is. None if it never can be.
-fn planted(fault: fn(&mut State) -> Option<()>) -> Option<Vec<String>> {
-    let mut run = run();
-    while run.state.done < 20 || fault(&mut run.state).is_none() {
-        if !run.go_on(1) {
-            return None;
-        }
-    }
-    // What changes a time alone is seen when the message is received, so the run goes on where nothing is found at once.
-    let found = verdict(&run);
-    if found.is_empty() {
-        while run.go_on(1_000) {}
-        return Some(verdict(&run));
-    }
-    Some(found)
-}
-
 #[test]
 fn planted_faults_are_found() {
-    let mut sound = run();
-    loop {
-        assert_eq!(verdict(&sound), Vec::<String>::new(), "after {} operations", sound.state.done);
-        if !sound.go_on(1) {
-            break;
-        }
-    }
-    assert!(sound.stuck().is_done());
-    let faults: Vec<&Fault> = IN_MESSAGES.iter().chain(IN_RANKS).collect();
-    assert!(faults.len() >= 20, "{}", faults.len());
-    let missed: Vec<&str> = faults
-        .iter()
-        .filter(|(_, fault)| planted(*fault).is_none_or(|found| found.is_empty()))
-        .map(|(name, _)| *name)
-        .collect();
+    is_sound(run());
+    let faults = || IN_MESSAGES.iter().chain(IN_RANKS);
+    assert!(faults().count() >= 20);
+    let found = |fault: &Fault| is_found(run(), |r| (fault.1)(&mut r.state));
+    let missed: Vec<&str> = faults().filter(|f| !found(f)).map(|f| f.0).collect();
     assert!(missed.is_empty(), "{missed:?}");
 }
