@@ -31,7 +31,7 @@ check() {
   want "CITATION.cff names version $version" grep -q "^version: \"\\?$version\"\\?" CITATION.cff
   want 'no file differs from what is committed' unchanged
   want "the commit has the tag v$version" tagged
-  want 'all crates can be packed' cargo package --locked --workspace --exclude own-parts --exclude netloom-inputs --no-verify --allow-dirty --list
+  want 'all crates can be packed' cargo package --locked --workspace --exclude own-parts --exclude netloom-inputs --exclude netloom-python --no-verify --allow-dirty --list
 }
 
 case ${1-} in
@@ -66,6 +66,6 @@ if cargo deb --version >/dev/null 2>&1; then
 else
   echo 'SKIPPED  the Debian package: cargo deb is not installed'
 fi
-cargo package --locked --workspace --exclude own-parts --exclude netloom-inputs --no-verify --allow-dirty
+cargo package --locked --workspace --exclude own-parts --exclude netloom-inputs --exclude netloom-python --no-verify --allow-dirty
 cp "$target"/package/netloom*-"$version".crate "$out/"
 (cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
