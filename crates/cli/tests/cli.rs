@@ -232,7 +232,11 @@ fn examples() -> Vec<String> {
 #[test]
 fn a_resolved_experiment_read_again_is_itself() {
     let directory = tempfile::tempdir().expect("a directory");
-    for path in examples() {
+    // Large networks are built twice here, and have no keys of their own.
+    let large = |path: &String| path.contains("65536") || path.contains("524288");
+    for path in
+        examples().into_iter().filter(|path| !large(path) || std::env::var_os("NETLOOM_LONG").is_some())
+    {
         let first = json(&["check", &path, "--format", "json"])["experiment"].clone();
         // Paths in a resolved experiment are relative to the working directory, in a file to the file.
         if first["job"][0].get("file").is_some() {

@@ -85,6 +85,10 @@ fn resolved_experiments_are_valid() {
     let validator = validator();
     for file in experiments("../../examples") {
         let text = std::fs::read_to_string(&file).expect("text");
+        // Large networks have no keys of their own.
+        if text.contains("racks = 512") && std::env::var_os("NETLOOM_LONG").is_none() {
+            continue;
+        }
         // A machine for Portals programs has no job, which its results say by an empty list.
         if text.contains("\n[portals]") {
             continue;

@@ -260,7 +260,7 @@ fn every_handler_can_be_undone() {
     for (n, router) in ROUTERS.iter().enumerate() {
         let mut setup = crossing(router.about.name, COUNT);
         setup.adapter = adapter(n % 2 == 0, if n == 0 { 2048 } else { u64::MAX });
-        undone(&setup, 6 * US);
+        undone(&setup, if long() { 6 * US } else { 3 * US });
     }
 }
 
@@ -484,7 +484,7 @@ fn windows_and_rates_bound_throughput() {
 /// whose ranks all send to all at once.
 #[test]
 fn one_queue_is_as_none() {
-    let (count, vector) = if long() { (40, 9 * 1024) } else { (16, 4 * 1024) };
+    let (count, vector) = if long() { (40, 9 * 1024) } else { (8, 2 * 1024) };
     let mut traffic = crossing("window", count);
     traffic.packet.adapter_jitter = 50_000;
     let mut programs = traffic.clone();
@@ -529,7 +529,7 @@ fn queues_windows_and_order_go_together() {
         let mut many = setup.clone();
         many.scheduling = Scheduling::Sequential { partitions: [36, 3, 7][n % 3] };
         assert_eq!(reported(&done(&many)), reported(&one), "{}", router.about.name);
-        undone(&setup, 6 * US);
+        undone(&setup, if long() { 6 * US } else { 3 * US });
         let simulated = one.summary.simulated_ps;
         assert_eq!(
             reported(&in_pieces(setup, 4, simulated)),

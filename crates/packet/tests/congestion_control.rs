@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::common::{
+    long,
     spread::{in_pieces, reported},
     undone,
 };
@@ -372,7 +373,7 @@ fn every_handler_can_be_undone() {
     for (n, router) in ROUTERS.iter().enumerate() {
         // All schemes on the first router, one each on the others.
         for (scheme, given) in schemes().into_iter().cycle().skip(n).take(if n == 0 { 3 } else { 1 }) {
-            undone(&hot(router.about.name, scheme, &given), 5 * US);
+            undone(&hot(router.about.name, scheme, &given), if long() { 5 * US } else { 3 * US });
         }
     }
 }

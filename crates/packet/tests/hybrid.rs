@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{Sketch, piece_over_ranks, sketch};
+use crate::common::{Sketch, long, piece_over_ranks, sketch};
 use base::{index::TerminalId, param::Value, time::Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -116,11 +116,12 @@ fn in_pieces(mut setup: Setup) -> Summary {
 fn one_answer(setup: &Setup, name: &str) -> Summary {
     let one = run(setup);
     let threads = Threads { count: 2, ..Threads::ONE };
-    for scheduling in [
-        Scheduling::Sequential { partitions: 2 },
+    let spread = [
         Scheduling::Sequential { partitions: 64 },
         Scheduling::Conservative { partitions: Some(4), threads },
-    ] {
+        Scheduling::Sequential { partitions: 2 },
+    ];
+    for scheduling in spread.into_iter().take(if long() { 3 } else { 2 }) {
         let other = run(&Setup { scheduling, ..setup.clone() });
         assert_eq!(other.to_json(), one.to_json(), "{name}: {scheduling:?}");
     }
@@ -134,7 +135,13 @@ fn one_answer(setup: &Setup, name: &str) -> Summary {
 #[test]
 fn one_answer_of_open_loops() {
     for (n, treatment) in TREATMENTS.into_iter().enumerate() {
-        for (message, level) in [(256, "packet"), (600, "packet"), (600, "message")] {
+        // Each treatment on one of them, in turns; all on all with `NETLOOM_LONG=1`.
+        for (k, (message, level)) in
+            [(256, "packet"), (600, "packet"), (600, "message")].into_iter().enumerate()
+        {
+            if !long() && k != n {
+                continue;
+            }
             let predictor = ["mean", "quantile", "fitted"][(n + message as usize) % 3];
             let times = [15 * US, 30 * US, 41 * US, 55 * US];
             let mut setup = switched(dragonfly(0.7, message), treatment, level, predictor, &times);
@@ -172,7 +179,10 @@ fn one_answer_of_backlogs_and_late_jobs() {
 fn one_answer_of_closed_loops_and_programs() {
     for treatment in TREATMENTS {
         let times = [9 * US, 14 * US, 20 * US, 26 * US];
-        let one = one_answer(&switched(ping_pong(30), treatment, "packet", "mean", &times), treatment);
+        let one = one_answer(
+            &switched(ping_pong(if long() { 30 } else { 18 }), treatment, "packet", "mean", &times),
+            treatment,
+        );
         assert_eq!(one.verdict.state, State::Ok, "{treatment}: {:?}", one.verdict);
         let dims = [("dims", Value::Ints(vec![8, 5])), ("iterations", int(4))];
         let mut setup = ping_pong(1);

@@ -213,12 +213,12 @@ fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
     one
 }
 
-/// A time after which about 600 chunks could be injected: every machine counts, and not how long it runs. With `NETLOOM_LONG=1` about
+/// A time after which about 200 chunks could be injected: every machine counts, and not how long it runs. With `NETLOOM_LONG=1` about
 /// 3,500 through `window`; the others differ from it in what happens inside a router and not in the network around.
 fn while_of(fabric: &Fabric, router: Architecture) -> u64 {
     let long = long() && router == named("window");
-    let span = if long { 120 * US } else { 24 * US };
-    (span / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
+    let (span, least) = if long { (120 * US, 5 * US) } else { (8 * US, 2 * US) };
+    (span / u64::from(fabric.terminals())).clamp(least, 100 * US)
 }
 
 /// The workload that machine number `n` runs, in turns that differ from test to test, so that every workload meets many machines and
@@ -283,12 +283,12 @@ fn finite(tight: bool, router: Architecture) {
             workloads().into_iter().filter(|s| (s.workload, s.arrival) == ("random-permutation", "constant"));
         for sent in permutation.chain([turn(n, tight, router)]) {
             let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
-            // As above: fewer messages through the other routers where many terminals send.
-            let few = router != named("window") && fabric.terminals() > 16;
+            // As above: fewer messages where many terminals send.
             let n = match sent.workload {
                 "all-to-all" => 1,
-                _ if few => 2,
-                _ => 4,
+                _ if long() => 4,
+                _ if fabric.terminals() > 16 => 1,
+                _ => 3,
             };
             let mut setup = setup(&fabric, &routing, sent, Some(n), tight);
             setup.packet.router = router;

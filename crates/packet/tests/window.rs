@@ -96,7 +96,7 @@ fn even_parameters_give_the_exact_closed_form() {
 fn parts_sum_to_the_whole() {
     for load in [0.001, 0.9] {
         let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
-        setup.until = Until::Time(2_000 * US);
+        setup.until = Until::Time(if load < 0.01 { 2_000 * US } else { 300 * US });
         let summary = run(&setup);
         let (parts, mean) = (summary.latency_parts_ps.unwrap().to_array(), summary.latency_ps.unwrap().mean);
         assert!((parts.iter().sum::<f64>() - mean).abs() < 1.0, "{parts:?} against {mean}");
@@ -177,7 +177,7 @@ fn variety() -> Vec<(&'static str, Setup)> {
         ("minimal low", "minimal", "bernoulli", 0.2),
     ] {
         let mut setup = samples::dragonfly(72, algorithm, (arrival, load));
-        setup.until = Until::Time(60 * US);
+        setup.until = Until::Time(if long() { 60 * US } else { 25 * US });
         setup.check = true;
         setup.measure = Measure {
             window: 7 * US,
@@ -205,8 +205,13 @@ fn variety() -> Vec<(&'static str, Setup)> {
     tight.jobs[0].message = Some(1060);
     all.push(("mixed sizes", tight));
     let mut pong = all[0].1.clone();
-    pong.jobs[0].work =
-        samples::traffic("ping-pong", &[("count", int(20))], ("constant", 1.0), (72, 5000, bandwidth), 1);
+    pong.jobs[0].work = samples::traffic(
+        "ping-pong",
+        &[("count", int(if long() { 20 } else { 6 }))],
+        ("constant", 1.0),
+        (72, 5000, bandwidth),
+        1,
+    );
     pong.jobs[0].message = Some(5000);
     pong.until = Until::WorkloadDone { limit: 10_000 * US };
     all.push(("ping-pong", pong));
