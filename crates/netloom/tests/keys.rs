@@ -59,6 +59,11 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("resilient-allreduce.toml", "model.timeout", "messages have one packet"),
     ("faults.toml", "model.vcs", "both routings and the detour need fewer"),
     ("rails.toml", "routing.deadlock", "layers and hops need as many channels here"),
+    (
+        "faults.toml",
+        "routing.deadlock",
+        "layers need more channels than there are, so `auto` counts hops too",
+    ),
     ("service-classes.toml", "routing.deadlock", "layers and hops need as many channels here"),
     ("*", "routing.weights", "all shortest paths stay the shortest"),
     ("lossy-links.toml", "resilience.bit_errors", "no bit fails in a short run"),
