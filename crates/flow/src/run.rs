@@ -32,9 +32,7 @@ const BUDGET: u64 = 1 << 16;
 pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
     let clock = Clock::start(Scheduling::Sequential { partitions: 1 });
     let cx = Arc::new(context(setup)?);
-    let part = (domain(&cx), Observer::new(Arc::clone(&cx)));
-    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
-    let mut executor = Executor::new([part], options);
+    let mut executor = executor(&cx);
     let stop = executor.run_directed(cx.end, &mut (), Pauses::after(BUDGET), |e, ()| {
         let sound = e.partitions[0].domain.host.damage().is_none();
         sound
@@ -78,6 +76,23 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
     let (mut summary, tables) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
+}
+
+fn executor(cx: &Arc<Context>) -> Executor<Hosted<FlowDomain, Programs>, Observer> {
+    let part = (domain(cx), Observer::new(Arc::clone(cx)));
+    let options = Options { tie_seed: mix64(cx.seed ^ 0x7469_6573), wheel_shift: wheel_shift(cx) };
+    Executor::new([part], options)
+}
+
+/// Plays a run and counts the entries of lists that its solver looks at: what most of its processor time goes to, the same on every machine.
+///
+/// # Errors
+/// A setup that cannot be simulated.
+pub fn visits(setup: &FlowSetup) -> Result<u64, Failure> {
+    let cx = Arc::new(context(setup)?);
+    let mut executor = executor(&cx);
+    executor.run_directed(cx.end, &mut (), Pauses::after(BUDGET), |_, ()| true);
+    Ok(executor.partitions[0].domain.carrier.sharing.visits())
 }
 
 /// The network before anything has happened, with the ranks of programs that live on it.

@@ -18,6 +18,7 @@ pub mod compare;
 pub mod compare_models;
 pub mod congestion_map;
 pub mod conversion;
+pub mod cost;
 pub mod counting;
 pub mod deadlocks;
 pub mod error;

@@ -305,7 +305,7 @@ fn switches_of_32_ports_accept_what_they_should() {
     for ((name, router, rules), (least, most, warmup)) in switches().into_iter().zip(bounds) {
         let mut setup = switch(router, rules);
         // A fourth of it comes near to what they accept.
-        let (least, warmup) = if long() { (least, warmup) } else { (least - 0.01, warmup / 4) };
+        let (least, warmup) = if long() { (least, warmup) } else { (least - 0.02, warmup / 4) };
         setup.warmup = warmup * US;
         setup.until = Until::Time(setup.warmup + warmup * US / 4);
         let summary = simulate(&setup, &mut |_| true).expect("a valid setup").summary;

@@ -7,7 +7,7 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Error, Prepared, Registry, RunOptions, faults,
+    Error, Prepared, Registry, RunOptions, cost, faults,
     input::read_file,
     memory::rounded,
     model::contract::Parameter,
@@ -95,6 +95,8 @@ fn text(prepared: &Prepared) -> String {
     for volume in volumes(run) {
         lines.push(("will send", volume.line()));
     }
+    let names = std::iter::once("would take").chain(std::iter::repeat(""));
+    lines.extend(names.zip(cost::lines(&cost::costs(prepared))));
     if let Some(ranks) = prepared.machine {
         let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
         lines.push(("portals", format!("{many} on each node")));
@@ -160,6 +162,7 @@ fn object(prepared: &Prepared) -> Json {
     if !known.is_empty() {
         object["will_send"] = Json::Array(known);
     }
+    object["would_take"] = cost::json(&cost::costs(prepared));
     object["memory"] = json!({"bytes": prepared.memory.bytes, "parts": parts});
     object
 }
