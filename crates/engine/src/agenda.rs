@@ -167,7 +167,8 @@ impl<M: Copy> Agenda<M> {
     }
 
     /// Removes the next event before virtual time `bound`: its lane, its key on that lane's clock, and what is due.
-    #[inline]
+    // In line in the loop over events, so that what is due stays in registers.
+    #[inline(always)]
     pub fn pop_before(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
         let (lane, entry) = self.take_before(bound)?;
         debug_assert!(entry.key.time + self.offset_of(lane) < bound, "only what is due leaves");
@@ -175,19 +176,19 @@ impl<M: Copy> Agenda<M> {
     }
 
     /// The same, still closed: [`Agenda::open`] says what is due and gives the place of the payload back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_before(&mut self, bound: Ps) -> Option<(Lane, Entry)> {
-        if self.steady.is_empty() {
-            // The common case: only the network has events.
-            if self.is_suspended() {
-                return None;
-            }
+        // The common case: only the network has events.
+        if self.steady.is_empty() && !self.is_suspended() {
             return Some((Lane::Network, self.network.pop_before(bound.saturating_sub(self.offset))?));
         }
-        self.take_merged(bound)
+        // Taken apart, so that what the call returns in memory does not keep the common case out of registers.
+        let (lane, entry) = self.take_merged(bound)?;
+        Some((lane, entry))
     }
 
-    /// The same with events on both lanes.
+    /// The same with events on both lanes, or on the steady one alone.
+    #[inline(never)]
     fn take_merged(&mut self, bound: Ps) -> Option<(Lane, Entry)> {
         let network = if self.is_suspended() { None } else { self.network.peek() };
         let steady = self.steady.peek()?;
@@ -200,7 +201,7 @@ impl<M: Copy> Agenda<M> {
         Some((lane, self.lane(lane).pop_before(bound)?))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn open(&mut self, token: u32) -> Due<M> {
         if token & MESSAGE == 0 {
             return Due::Wake(token);

@@ -132,7 +132,8 @@ impl<S: Sink> Actions for Handling<S> {
         self.sink.send(&Envelope { to, lane, key, message }, to == self.index);
     }
 
-    #[inline]
+    // In line, so that a record of a kind that is known need not be made in memory.
+    #[inline(always)]
     fn record(&mut self, record: S::Record) {
         self.sink.record(record);
     }
@@ -178,7 +179,7 @@ impl<D: Domain, O: Observer<D::Record>> Sink for AtOnce<'_, D, O> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, record: D::Record) {
         self.observer.commit(&record);
     }

@@ -33,10 +33,20 @@ const PLACES: u64 = (1 << PLACE_BITS) - 1;
 /// log2 of the longest slot whose times leave room in a summary for the rest of the key.
 const LONGEST: u32 = 20;
 
+/// An entry in a slot's list. Its link takes the place that an [`Entry`] leaves unused: both are 32 bytes.
 #[derive(Clone, Copy)]
 struct Node {
-    entry: Entry,
+    key: Key,
+    token: u32,
     next: u32,
+}
+const _: () = assert!(size_of::<Node>() == 32, "two nodes share a cache line");
+
+impl Node {
+    #[inline]
+    fn entry(&self) -> Entry {
+        Entry { key: self.key, token: self.token }
+    }
 }
 
 /// Entries of the slot in service that a new one may move to take its place among them.
@@ -54,11 +64,13 @@ pub struct Wheel {
     members: Vec<u32>,
     /// Absolute number of the slot in service.
     position: u64,
-    heads: Vec<u32>,
-    occupied: Vec<u64>,
+    // Arrays, so that looking a slot up needs no check of its number.
+    heads: Box<[u32; SLOTS as usize]>,
+    occupied: Box<[u64; SLOTS as usize / 64]>,
     nodes: Vec<Node>,
     free: u32,
-    in_slots: usize,
+    /// All that is pending, wherever it is.
+    pending: usize,
     far: BinaryHeap<Reverse<Entry>>,
 }
 
@@ -80,11 +92,11 @@ impl Wheel {
             words: Vec::new(),
             members: Vec::new(),
             position: 0,
-            heads: vec![NIL; SLOTS as usize],
-            occupied: vec![0; SLOTS as usize / 64],
+            heads: Box::new([NIL; SLOTS as usize]),
+            occupied: Box::new([0; SLOTS as usize / 64]),
             nodes: Vec::new(),
             free: NIL,
-            in_slots: 0,
+            pending: 0,
             far: BinaryHeap::new(),
         }
     }
@@ -92,21 +104,39 @@ impl Wheel {
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.current.len() + self.late.len() + self.in_slots + self.far.len()
+        self.pending
     }
 
     /// True if nothing is pending.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.current.is_empty() && self.late.is_empty() && self.in_slots == 0 && self.far.is_empty()
+        self.pending == 0
     }
 
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
         debug_assert!(entry.key.time < NEVER, "the end of time is no instant for an event");
+        self.pending += 1;
+        self.file(entry);
+    }
+
+    /// Puts an entry that is counted where it belongs.
+    #[inline(always)]
+    fn file(&mut self, entry: Entry) {
         let slot = entry.key.time >> self.shift;
+        // One comparison for both ends: most are due in one of the slots ahead.
+        if slot.wrapping_sub(self.position + 1) < SLOTS - 1 {
+            self.push_slot(slot, entry);
+        } else {
+            self.file_apart(slot, entry);
+        }
+    }
+
+    /// Files what is due in the slot in service, before it, or beyond the horizon.
+    #[inline(never)]
+    fn file_apart(&mut self, slot: u64, entry: Entry) {
         if slot < self.position {
             self.rewind(slot);
         }
@@ -145,28 +175,34 @@ impl Wheel {
         // These belong to a later slot now, or are the first of the new one.
         let late = std::mem::take(&mut self.late).into_iter().map(|late| late.0);
         for entry in std::mem::take(&mut self.current).into_iter().chain(late) {
-            self.push(entry);
+            self.file(entry);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_slot(&mut self, slot: u64, entry: Entry) {
         debug_assert!(slot >= self.position && slot - self.position < SLOTS, "a list stands for one slot");
         let index = (slot % SLOTS) as usize;
-        let next = self.heads[index];
+        let new = Node { key: entry.key, token: entry.token, next: self.heads[index] };
         // Nodes that were given back come first: they are warm.
-        let node = if self.free == NIL {
-            self.nodes.push(Node { entry, next });
-            (self.nodes.len() - 1) as u32
+        let mut node = self.free;
+        if let Some(free) = self.nodes.get_mut(node as usize) {
+            self.free = free.next;
+            *free = new;
         } else {
-            let node = self.free;
-            self.free = self.nodes[node as usize].next;
-            self.nodes[node as usize] = Node { entry, next };
-            node
-        };
+            node = self.grow(new);
+        }
         self.heads[index] = node;
         self.occupied[index / 64] |= 1 << (index % 64);
-        self.in_slots += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, node: Node) -> u32 {
+        debug_assert!(self.free == NIL, "nodes that were given back come first");
+        assert!(self.nodes.len() < NIL as usize, "fewer than 2^32 events are pending");
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u32
     }
 
     /// True if the slot in service holds something.
@@ -198,22 +234,36 @@ impl Wheel {
     }
 
     /// Removes the earliest event if it is due before `bound`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_before(&mut self, bound: Ps) -> Option<Entry> {
-        if !self.serves() && !self.advance() {
+        if !self.late.is_empty() {
+            let next = self.pop_late(bound)?;
+            return Some(next);
+        }
+        if self.current.is_empty() && !self.advance() {
             return None;
         }
-        if self.late_is_first() {
-            return self.pop_late(bound);
+        let next = *self.current.last()?;
+        if next.key.time >= bound {
+            return None;
         }
-        self.current.pop_if(|e| e.key.time < bound)
+        self.current.pop();
+        self.pending -= 1;
+        Some(next)
     }
 
+    /// The same while some came late.
     #[cold]
     #[inline(never)]
     fn pop_late(&mut self, bound: Ps) -> Option<Entry> {
-        self.late.peek().filter(|late| late.0.key.time < bound)?;
-        self.late.pop().map(|late| late.0)
+        let next = if self.late_is_first() {
+            self.late.peek().filter(|late| late.0.key.time < bound)?;
+            self.late.pop().map(|late| late.0)
+        } else {
+            self.current.pop_if(|e| e.key.time < bound)
+        };
+        self.pending -= usize::from(next.is_some());
+        next
     }
 
     /// The event that will be `ahead` places after the next one, if it is already sorted: for prefetching.
@@ -230,7 +280,7 @@ impl Wheel {
                 Some(self.nodes[n as usize].next).filter(|&n| n != NIL)
             })
         });
-        let slots = lists.map(|n| self.nodes[n as usize].entry);
+        let slots = lists.map(|n| self.nodes[n as usize].entry());
         let heaps = self.late.iter().chain(&self.far).map(|e| e.0);
         self.current.iter().copied().chain(slots).chain(heaps)
     }
@@ -256,7 +306,8 @@ impl Wheel {
     #[inline(never)]
     fn advance(&mut self) -> bool {
         debug_assert!(!self.serves(), "the slot in service is served first");
-        let near = if self.in_slots > 0 { self.next_occupied() } else { u64::MAX };
+        // What is pending and not far is in the slots, since none is in service.
+        let near = if self.pending > self.far.len() { self.next_occupied() } else { u64::MAX };
         let far = self.far.peek().map_or(u64::MAX, |e| e.0.key.time >> self.shift);
         let slot = near.min(far);
         if slot == u64::MAX {
@@ -280,37 +331,42 @@ impl Wheel {
     /// Sorts the slot's list into `current`.
     fn take_slot(&mut self, slot: u64) {
         let index = (slot % SLOTS) as usize;
-        let mut node = self.heads[index];
-        self.heads[index] = NIL;
+        let first = std::mem::replace(&mut self.heads[index], NIL);
         self.occupied[index / 64] &= !(1 << (index % 64));
-        self.words.clear();
-        self.members.clear();
+        // Taken out meanwhile, so that their lengths stay in registers.
+        let (mut words, mut members) = (std::mem::take(&mut self.words), std::mem::take(&mut self.members));
+        words.clear();
+        members.clear();
+        let (shift, mut latest, mut node) = (self.shift.min(LONGEST), 0, first);
+        while let Some(Node { key, next, .. }) = self.nodes.get(node as usize) {
+            latest = latest.max(key.generation());
+            words.push(key.summary(shift) << PLACE_BITS | members.len() as u64 & PLACES);
+            members.push(node);
+            node = *next;
+        }
+        // The whole list is given back at once. Nodes keep their entries until they are taken again: not before this slot is sorted.
+        if let Some(&last) = members.last() {
+            self.nodes[last as usize].next = std::mem::replace(&mut self.free, first);
+        }
         // True as long as the words alone determine the order; if they do not, keys are compared, which is always right.
-        let mut reported = self.shift <= LONGEST;
-        while node != NIL {
-            let Node { entry, next } = &mut self.nodes[node as usize];
-            reported &= entry.key.generation() < u32::from(u8::MAX);
-            let place = self.members.len() as u64;
-            self.words.push(entry.key.summary(self.shift.min(LONGEST)) << PLACE_BITS | place & PLACES);
-            self.members.push(node);
-            // A node that is given back keeps its entry until it is taken again: not before this slot is sorted.
-            node = std::mem::replace(next, self.free);
-            self.free = self.members[place as usize];
-        }
-        self.in_slots -= self.members.len();
-        if self.members.len() > 1 {
-            reported &= self.members.len() <= PLACES as usize;
-            self.words.sort_unstable();
-            // Two entries whose words differ in their places alone may stand in either order.
-            reported &= self.words.windows(2).all(|w| w[0] >> PLACE_BITS != w[1] >> PLACE_BITS);
-        }
-        let sorted = self.words.iter().rev().map(|word| self.members[(word & PLACES) as usize]);
-        if reported || self.members.len() == 1 {
-            self.current.extend(sorted.map(|node| self.nodes[node as usize].entry));
+        let mut reported = self.shift <= LONGEST && latest < u32::from(u8::MAX);
+        if members.len() <= PLACES as usize {
+            words.sort_unstable();
+            let mut before = u64::MAX;
+            self.current.extend(words.iter().rev().map(|word| {
+                // Two entries whose words differ in their places alone may stand in either order.
+                reported &= word >> PLACE_BITS != before;
+                before = word >> PLACE_BITS;
+                self.nodes[members[(word & PLACES) as usize] as usize].entry()
+            }));
         } else {
-            self.current.extend(self.members.iter().map(|&node| self.nodes[node as usize].entry));
+            reported = false;
+            self.current.extend(members.iter().map(|&node| self.nodes[node as usize].entry()));
+        }
+        if !reported {
             self.current.sort_unstable_by(|a, b| b.key.order(&a.key).then_with(|| b.token.cmp(&a.token)));
         }
+        (self.words, self.members) = (words, members);
     }
 
     /// Absolute number of the next slot from the position on that is not empty. At least one must exist.
@@ -428,17 +484,22 @@ mod tests {
         assert!(wheel.is_empty() && served == 10_000);
     }
 
-    /// Keys that words cannot tell apart, and slots that words cannot describe, come in the order of keys all the same.
+    /// Keys that words cannot tell apart, and slots that words cannot describe, come in the order of keys all the same: so say random
+    /// slots of one instant, of a few or of many, with generations on both sides of what a word holds, compared in full.
     #[test]
     fn what_words_do_not_order_is_compared() {
         let mut random = Stream::new(7, Purpose::Test, 0);
-        for (shift, count) in [(4, 40), (8, 6_000), (30, 300)] {
+        let few = (0..400).map(|n| (n % 24, 1 + n % 90));
+        for (shift, count) in few.chain([(4, 40), (8, 6_000), (30, 300)]) {
             let mut wheel = Wheel::new(shift);
             let mut all = Vec::new();
+            let times = [1, 16, 4 << shift][random.below(3) as usize];
+            let latest = [1, 3, 5][random.below(3) as usize];
+            let names = [1, 50, u64::MAX][random.below(3) as usize];
             for n in 0..count {
                 // Late generations, and alarms that were set twice under one key.
-                let generation = [1, 254, 255, 256, 1_000_000][random.below(5) as usize];
-                let key = Key::new(random.below(16), generation, random.below(50), 9);
+                let generation = [1, 254, 255, 256, 1_000_000][random.below(latest) as usize];
+                let key = Key::new(random.below(times), generation, random.below(names), 9);
                 all.push(Entry { key, token: n });
             }
             all.iter().for_each(|&e| wheel.push(e));

@@ -270,11 +270,19 @@ impl<T: Linked, M: Mode> Pool<T, M> {
     /// Gives a row back.
     #[inline]
     pub fn give(&mut self, index: u32) {
+        self.take_out(index);
+    }
+
+    /// Gives a row back and says what was in it.
+    #[inline]
+    pub fn take_out(&mut self, index: u32) -> T {
         let head = self.head.edit(0);
         debug_assert!(head.in_use > 0 && index < head.used, "a row is given back once");
+        let row = self.rows.edit(index);
+        let before = *row;
         head.in_use -= 1;
-        self.rows.edit(index).set_next(head.free);
-        head.free = index;
+        row.set_next(std::mem::replace(&mut head.free, index));
+        before
     }
 
     /// A row to read.
