@@ -35,6 +35,7 @@ mod supply;
 mod sweep;
 mod timeline;
 mod trace;
+mod trace_archived;
 mod trace_formats;
 mod trace_written;
 mod verdicts;

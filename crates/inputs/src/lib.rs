@@ -4,6 +4,7 @@
 //! The fuzz targets in `fuzz/` feed these functions with what libFuzzer makes, `tests/mutated.rs` with seeded mutations of the same corpus. This crate
 //! is no part of the program.
 
+mod archives;
 mod bundle;
 mod checkpoints;
 mod clusters;
@@ -32,13 +33,13 @@ pub struct Reader {
     pub base: u64,
     /// Inputs that only a program can make, since they belong to its build: beside those of the corpus.
     pub made: fn() -> Vec<Vec<u8>>,
-    /// What is done to bytes so that a changed file is looked at behind its check sums; most have none.
-    pub seal: fn(&mut [u8]),
+    /// What is done to bytes so that a changed file is looked at behind its check sums, if it has any.
+    pub seal: Option<fn(&mut [u8])>,
 }
 
 /// A reader whose corpus is all it begins with.
 const fn reader(name: &'static str, read: Read, (base, per_byte): (u64, u64)) -> Reader {
-    Reader { name, read, per_byte, base: base << 20, made: Vec::new, seal: |_| () }
+    Reader { name, read, per_byte, base: base << 20, made: Vec::new, seal: None }
 }
 
 /// Every reader, in the order in which they are run.
@@ -49,6 +50,7 @@ pub const READERS: &[Reader] = &[
     reader("ranks", programs::program, (16, 400)),
     reader("packed", programs::program, (64, 400)),
     reader("trace_list", programs::program, (16, 400)),
+    Reader { seal: Some(archives::seal), ..reader("tar", programs::program, (16, 400)) },
     reader("simgrid_ti", programs::program, (16, 400)),
     reader("allprof", programs::program, (16, 400)),
     reader("dumpi", programs::program, (16, 400)),
@@ -81,12 +83,12 @@ pub const READERS: &[Reader] = &[
     reader("pair_list", clusters::pair_list, (16, 400)),
     Reader {
         made: portals_records::made,
-        seal: portals_records::seal,
+        seal: Some(portals_records::seal),
         ..reader("portals_record", portals_records::record, (64, 400))
     },
     Reader {
         made: checkpoints::made,
-        seal: checkpoints::seal,
+        seal: Some(checkpoints::seal),
         ..reader("checkpoint", checkpoints::checkpoint, (64, 400))
     },
     Reader { made: stored::made_run, ..reader("run", stored::run, (32, 400)) },

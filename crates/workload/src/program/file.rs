@@ -9,7 +9,9 @@ use super::{
         lower,
     },
     mpi::Script,
+    place::Place,
     ranks,
+    tar::{self, Tar},
     traces::{self, Listed, Scale},
 };
 use crate::work::{JobContext, Work};
@@ -19,6 +21,9 @@ use base::{
     registry::About,
 };
 use std::sync::Arc;
+
+/// Bytes of a file that tell its format.
+const HEAD: u64 = 1 << 16;
 
 /// A format that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +83,21 @@ impl Format {
         matches!(self, Self::Ti | Self::Allprof | Self::Dumpi | Self::ChakraJson | Self::Chakra)
     }
 
-    /// The format of a file, and the files that it lists.
+    /// The format of a file, the files that it lists, and the file of an archive that takes its place.
     ///
     /// # Errors
     /// If it cannot be read, or looks like none.
-    fn found(input: &Input<'_>) -> Result<(Self, Option<Listed>), Problem> {
-        let head = input.head(1 << 16).map_err(|e| input.unreadable(&e))?;
-        if let Some(format) = Self::by(&head) {
+    fn found(input: &Input<'_>) -> Result<Found, Problem> {
+        let head = input.head(HEAD).map_err(|e| input.unreadable(&e))?;
+        if tar::begins(&head) {
+            return archived(input);
+        }
+        Self::recognised(input, &head).map(|(format, listed)| Found { format, listed, inside: None })
+    }
+
+    /// The format of what begins with these bytes, and the files that it lists.
+    fn recognised(input: &Input<'_>, head: &[u8]) -> Result<(Self, Option<Listed>), Problem> {
+        if let Some(format) = Self::by(head) {
             return Ok((format, None));
         }
         for (mark, packer) in [(&b"\xfd7zXZ"[..], "xz"), (b"BZh", "bzip2")] {
@@ -94,19 +107,23 @@ impl Format {
             }
         }
         if let Some(listed) = traces::listed(input)? {
-            let first = Input::file(&listed.paths[0]);
-            let head = first.head(1 << 16).map_err(|e| first.unreadable(&e))?;
-            return match Self::by(&head).filter(|format| format.is_listed()) {
-                Some(format) => Ok((format, Some(listed))),
-                None => {
-                    Err(first
-                        .problem("this file of a list is no trace of ranks in a format that comes in lists"))
-                }
-            };
+            return Self::of_list(listed).map(|(format, listed)| (format, Some(listed)));
         }
         let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`, a \
                     time-independent trace with a rank and an action; of an OTF2 archive name the anchor file, `*.otf2`";
         Err(input.problem("this is no program of ranks in a known format").help(help))
+    }
+
+    /// The format of the files of a list, told by the first.
+    fn of_list(listed: Listed) -> Result<(Self, Listed), Problem> {
+        let first = Input::at(listed.paths[0].clone());
+        let head = first.head(HEAD).map_err(|e| first.unreadable(&e))?;
+        match Self::by(&head).filter(|format| format.is_listed()) {
+            Some(format) => Ok((format, listed)),
+            None => {
+                Err(first.problem("this file of a list is no trace of ranks in a format that comes in lists"))
+            }
+        }
     }
 
     /// The format of what begins with these bytes.
@@ -128,6 +145,68 @@ impl Format {
                 traces::chakra::Form::Messages => Self::Chakra,
             }),
         }
+    }
+}
+
+/// What a file turned out to hold.
+struct Found {
+    format: Format,
+    /// The files of ranks, if they are listed or stand in an archive.
+    listed: Option<Listed>,
+    /// Of an archive, the file in it that stands for the trace, and how many files of ranks there are.
+    inside: Option<(Input<'static>, usize)>,
+}
+
+/// The trace in an archive.
+///
+/// # Errors
+/// If the archive is damaged or not read, or holds no trace or two.
+fn archived(input: &Input<'_>) -> Result<Found, Problem> {
+    let refused = |message: String| {
+        let help = "pack the files of one trace: those of its ranks, and its list or description";
+        input.problem(message).help(help)
+    };
+    if input.is_alone() {
+        return Err(refused("an archive is read from a file".to_owned()));
+    }
+    let tar = Arc::new(Tar::open(input.place().path()).map_err(|message| input.problem(message))?);
+    let (mut ranks, mut named) = (Vec::new(), Vec::new());
+    for number in 0..tar.names().count() {
+        let file = Input::at(Place::Member(Arc::clone(&tar), number));
+        let head = file.head(HEAD).map_err(|e| file.unreadable(&e))?;
+        if tar::begins(&head) {
+            return Err(refused(format!("`{}` is an archive in an archive", tar.name(number))));
+        }
+        match Format::by(&head) {
+            Some(Format::Dumpi) if traces::dumpi::describes(&head) => named.push((Format::Dumpi, None, file)),
+            Some(format) if format.is_listed() => ranks.push((format, file)),
+            Some(format) => {
+                let (name, format) = (tar.name(number), format.name());
+                let message = format!("`{name}` is of the format {format}, which has no file for each rank");
+                return Err(refused(message).help("unpack it"));
+            }
+            // What else is in it: an explanation, say.
+            None => {
+                if let Some(listed) = traces::listed(&file)? {
+                    let (format, listed) = Format::of_list(listed)?;
+                    named.push((format, Some(listed), file));
+                }
+            }
+        }
+    }
+    let files = ranks.len();
+    if let [_, _, ..] = &named[..] {
+        return Err(refused("the archive holds the lists or descriptions of two traces".to_owned()));
+    }
+    if let Some((format, listed, file)) = named.pop() {
+        return Ok(Found { format, listed, inside: Some((file, files)) });
+    }
+    match ranks.into_iter().next() {
+        Some((format, first)) => {
+            let listed = Some(Listed { paths: traces::siblings(&first)? });
+            Ok(Found { format, listed, inside: Some((first, files)) })
+        }
+        None => Err(refused("the archive holds no trace that has a file for each rank".to_owned())),
     }
 }
 
@@ -165,7 +244,9 @@ impl Content {
     /// # Errors
     /// All that is wrong with it.
     pub fn read(input: &Input<'_>, scale: Scale) -> Built<(Format, Self)> {
-        let (format, listed) = Format::found(input).map_err(|problem| vec![problem])?;
+        let Found { format, listed, inside } = Format::found(input).map_err(|problem| vec![problem])?;
+        let archive = input;
+        let input = inside.as_ref().map_or(input, |(file, _)| file);
         let content = match format {
             Format::Goal => Self::Program(Arc::new(goal::read_text(input, scale.unit)?)),
             Format::GoalBinary => Self::Program(Arc::new(goal::read_binary(input, scale.unit)?)),
@@ -181,6 +262,12 @@ impl Content {
                 Self::Graph(traces::chakra::read(input, listed, traces::chakra::Form::Messages, scale)?)
             }
         };
+        if let Some((_, files)) = inside.filter(|&(_, files)| files as u64 > u64::from(content.ranks())) {
+            let ranks = content.ranks();
+            let message =
+                format!("the archive holds {files} files of ranks, but the trace has {ranks} ranks");
+            return Err(vec![archive.problem(message).help("give each trace an archive of its own")]);
+        }
         Ok((format, content))
     }
 
@@ -226,7 +313,7 @@ pub const ABOUT: About = About {
     name: "trace",
     summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or a trace (OTF2, SimGrid, liballprof, DUMPI, Chakra)",
     doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip or zstd are \
-        read as they are. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. \
+        read as they are, and so are archives (tar) of the files of all ranks. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. \
         SimGrid's time-independent traces count floating-point operations: `speed` says how many a rank does in a second. Other traces have a file for each \
         rank: name one of them, or a list of all. The collectives of MPI calls become the \
         messages that an MPI library would send; `library` chooses which. The job has as many ranks as the \
@@ -282,7 +369,7 @@ mod tests {
     use std::{fs, path::Path};
 
     fn format(bytes: &[u8]) -> Result<Format, String> {
-        Format::found(&Input::bytes("x", bytes)).map(|f| f.0).map_err(|p| p.message)
+        Format::found(&Input::bytes("x", bytes)).map(|f| f.format).map_err(|p| p.message)
     }
 
     #[test]

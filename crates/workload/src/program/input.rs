@@ -3,13 +3,14 @@
 //! Readers stream. They note a mistake by its line number and columns; only when a file turns out to be wrong is it read a second
 //! time for the text of those lines ([`Mistakes::problems`]).
 
+use super::{
+    packed::{is_packed, unpack},
+    place::Place,
+};
 use base::param::{Excerpt, Problem};
-use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// Key of the experiment that names the file; mistakes in the file are reported under it.
@@ -27,58 +28,6 @@ const MAX_SHOWN: usize = 4_000;
 /// Bytes that are read at a time.
 const BUFFER: usize = 1 << 18;
 
-/// First bytes of what gzip packed.
-const GZIP: &[u8] = &[0x1f, 0x8b];
-
-/// First bytes of what zstd packed.
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is.
-///
-/// # Errors
-/// If the first bytes cannot be read.
-pub(super) fn unpack<'a>(mut raw: Box<dyn BufRead + Send + 'a>) -> io::Result<Box<dyn BufRead + Send + 'a>> {
-    let head = raw.fill_buf()?;
-    if head.starts_with(GZIP) {
-        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(raw))));
-    }
-    if head.starts_with(ZSTD) {
-        return Ok(Box::new(BufReader::new(Frames { raw: Some(raw), frame: None })));
-    }
-    Ok(raw)
-}
-
-/// Unpacks the frames of zstd one after the other.
-struct Frames<'a> {
-    /// What is packed, between two frames.
-    raw: Option<Packed<'a>>,
-    frame: Option<Box<StreamingDecoder<Packed<'a>, ruzstd::decoding::FrameDecoder>>>,
-}
-
-type Packed<'a> = Box<dyn BufRead + Send + 'a>;
-
-impl Read for Frames<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let damaged = |e: String| io::Error::new(io::ErrorKind::InvalidData, e);
-        loop {
-            if let Some(mut frame) = self.frame.take() {
-                let read = frame.read(buffer)?;
-                if read > 0 || buffer.is_empty() {
-                    self.frame = Some(frame);
-                    return Ok(read);
-                }
-                self.raw = Some(frame.into_inner());
-            }
-            let Some(mut raw) = self.raw.take() else { return Ok(0) };
-            if raw.fill_buf()?.is_empty() {
-                return Ok(0);
-            }
-            let frame = StreamingDecoder::new(raw).map_err(|e| damaged(e.to_string()))?;
-            self.frame = Some(Box::new(frame));
-        }
-    }
-}
-
 /// A file, or bytes in its place, that can be read from the start more than once.
 pub struct Input<'a> {
     name: String,
@@ -86,7 +35,7 @@ pub struct Input<'a> {
 }
 
 enum Content<'a> {
-    File(PathBuf),
+    At(Place),
     Bytes(&'a [u8]),
 }
 
@@ -94,8 +43,12 @@ impl<'a> Input<'a> {
     /// A file, which need not exist.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        Self { name: path.display().to_string(), content: Content::File(path) }
+        Self::at(Place::File(path.into()))
+    }
+
+    /// A file at a place, which need not exist.
+    pub(super) fn at(place: Place) -> Self {
+        Self { name: place.to_string(), content: Content::At(place) }
     }
 
     /// Bytes in memory under a name that messages show.
@@ -110,13 +63,17 @@ impl<'a> Input<'a> {
         &self.name
     }
 
-    /// The path, if it is no bytes in memory.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    /// Its place; that of a file of its name, if it is bytes in memory.
+    pub(super) fn place(&self) -> Place {
         match &self.content {
-            Content::File(path) => Some(path),
-            Content::Bytes(_) => None,
+            Content::At(place) => place.clone(),
+            Content::Bytes(_) => Place::File(self.name.clone().into()),
         }
+    }
+
+    /// True if it is bytes in memory, which have no others beside them.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.content, Content::Bytes(_))
     }
 
     /// Starts reading at the first byte, unpacked.
@@ -125,18 +82,18 @@ impl<'a> Input<'a> {
     /// If the file is missing or unreadable.
     pub fn open(&self) -> io::Result<Box<dyn BufRead + Send + 'a>> {
         unpack(match &self.content {
-            Content::File(path) => Box::new(BufReader::with_capacity(BUFFER, base::input::open(path)?)),
+            Content::At(Place::File(path)) => {
+                Box::new(BufReader::with_capacity(BUFFER, base::input::open(path)?))
+            }
+            Content::At(place) => place.open_at(0)?,
             Content::Bytes(bytes) => Box::new(*bytes),
         })
     }
 
-    /// The file itself, to be read from the middle; none if it is packed or bytes in memory.
-    pub(super) fn plain(&self) -> io::Result<Option<File>> {
-        let Content::File(path) = &self.content else { return Ok(None) };
-        let mut head = Vec::new();
-        base::input::open(path)?.take(4).read_to_end(&mut head)?;
-        let packed = head.starts_with(GZIP) || head.starts_with(ZSTD);
-        if packed { Ok(None) } else { File::open(path).map(Some) }
+    /// Where it is, if it can be read from the middle: not if it is packed or bytes in memory.
+    pub(super) fn plain(&self) -> io::Result<Option<&Place>> {
+        let Content::At(place) = &self.content else { return Ok(None) };
+        Ok((!is_packed(&place.head(4)?)).then_some(place))
     }
 
     /// The first bytes, at most `n`.

@@ -35,8 +35,11 @@ pub mod lower;
 pub mod matrix;
 pub mod mpi;
 pub mod noise;
+mod packed;
+mod place;
 pub mod ranks;
 pub mod reshape;
+mod tar;
 pub mod traces;
 
 pub use damage::Damage;

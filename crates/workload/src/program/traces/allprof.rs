@@ -24,7 +24,7 @@ use base::{index::RankId, param::Built, time::Ps, units::MAX_TIME};
 use comms::{Comms, Handle};
 use fields::Fields;
 use names::{UNUSED, is_local};
-use std::{collections::VecDeque, path::Path, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 mod comms;
 mod fields;
@@ -52,10 +52,7 @@ pub(in crate::program) fn begins(head: &[u8]) -> bool {
 pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Built<Arc<dyn Script>> {
     let paths = match listed {
         Some(listed) => listed.paths,
-        None => {
-            let path = input.path().unwrap_or(Path::new(input.name()));
-            siblings(input, path).map_err(|problem| vec![problem])?
-        }
+        None => siblings(input).map_err(|problem| vec![problem])?,
     };
     let ranks = Arc::new(Ranks::each(input, paths)?);
     // Communicators are first made of the one of all ranks, so that rank 0 shows whether there are any.

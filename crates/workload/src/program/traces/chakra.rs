@@ -21,15 +21,13 @@ use crate::program::{
     input::Input,
     lower::graph::{Graph, Group, Piece},
     mpi::Dropped,
+    place::Place,
 };
 use base::{index::RankId, param::Built, sorted::SortedMap};
 use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS, UNREAD};
 use node::Node;
 use pieces::Making;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 mod json;
 mod kinds;
@@ -65,10 +63,9 @@ pub(in crate::program) fn read(
     form: Form,
     scale: Scale,
 ) -> Built<Arc<dyn Graph>> {
-    let path = input.path().unwrap_or(Path::new(input.name()));
     let paths = match listed {
         Some(listed) => listed.paths,
-        None => siblings(input, path).map_err(|problem| vec![problem])?,
+        None => siblings(input).map_err(|problem| vec![problem])?,
     };
     let mut chakra =
         Chakra { paths: paths.into(), form, scale, groups: SortedMap::new(), notes: Arc::default() };
@@ -100,7 +97,7 @@ pub(in crate::program) fn read(
 }
 
 struct Chakra {
-    paths: Arc<[PathBuf]>,
+    paths: Arc<[Place]>,
     form: Form,
     scale: Scale,
     groups: SortedMap<String, Arc<Group>>,
@@ -115,7 +112,7 @@ impl Chakra {
             Form::Messages => message::read(path)?,
         };
         for node in &nodes {
-            let wrong = |what| Damage(format!("{}, node {}: {what}", path.display(), node.id));
+            let wrong = |what| Damage(format!("{}, node {}: {what}", path, node.id));
             node.check(self.scale.speed).map_err(wrong)?;
         }
         Ok(nodes)
@@ -136,7 +133,7 @@ impl Graph for Chakra {
         let mut met = RankNotes::new(rank);
         nodes.iter().filter(|node| node.groups.is_none()).for_each(|_| met.met(UNREAD, &self.notes));
         let order = node::order(&mut nodes, || met.met(MISSING, &self.notes))
-            .map_err(|what| Damage(format!("{}: {what}", self.paths[rank.index()].display())))?;
+            .map_err(|what| Damage(format!("{}: {what}", self.paths[rank.index()])))?;
         let making = Making {
             ranks: self.ranks(),
             rank,
@@ -149,7 +146,7 @@ impl Graph for Chakra {
     }
 
     fn describe(&self, rank: RankId, origin: u32) -> String {
-        format!("{}, node {origin}", self.paths[rank.index()].display())
+        format!("{}, node {origin}", self.paths[rank.index()])
     }
 
     fn dropped(&self) -> Vec<Dropped> {

@@ -16,6 +16,7 @@ use crate::program::{
     Damage,
     input::{Input, Lines},
     mpi::{Call, Calls, Dropped, Script},
+    place::Place,
 };
 use base::{index::RankId, param::Built, sorted::SortedMap};
 use comms::Comms;
@@ -24,10 +25,7 @@ use kinds::{FOREIGN, THREADS, UNOPENED, UNUSED};
 use maker::Maker;
 use record::Records;
 use signatures::Signatures;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 mod comms;
 mod file;
@@ -41,10 +39,15 @@ mod windows;
 
 /// True if this begins like a description, or like the file of a rank.
 pub(in crate::program) fn begins(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC.to_be_bytes()) || describes(head)
+}
+
+/// True if this begins like a description.
+pub(in crate::program) fn describes(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(1 << 12)]);
     let has =
         |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with('=')));
-    head.starts_with(&MAGIC.to_be_bytes()) || has("numprocs") && has("fileprefix")
+    has("numprocs") && has("fileprefix")
 }
 
 /// Reads a trace by its description, a list of files, or the name of one of them.
@@ -53,16 +56,15 @@ pub(in crate::program) fn begins(head: &[u8]) -> bool {
 /// If a file is missing or damaged.
 pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Built<Arc<dyn Script>> {
     let refused = |Damage(message): Damage| vec![input.problem(message)];
-    let path = input.path().unwrap_or(Path::new(input.name()));
     let head = input.head(8).map_err(|e| vec![input.unreadable(&e)])?;
     let paths = match listed {
         Some(listed) => listed.paths,
-        None if head == MAGIC.to_be_bytes() => siblings(input, path).map_err(|problem| vec![problem])?,
-        None => described(input, path)?,
+        None if head == MAGIC.to_be_bytes() => siblings(input).map_err(|problem| vec![problem])?,
+        None => described(input)?,
     };
     for path in &paths {
         if let Err(e) = files::open(path) {
-            let message = format!("the file of a rank, `{}`, cannot be read: {e}", path.display());
+            let message = format!("the file of a rank, `{path}`, cannot be read: {e}");
             return Err(vec![input.problem(message)]);
         }
     }
@@ -79,7 +81,7 @@ pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Bui
 }
 
 /// The files that a description stands for.
-fn described(input: &Input<'_>, path: &Path) -> Built<Vec<PathBuf>> {
+fn described(input: &Input<'_>) -> Built<Vec<Place>> {
     let refused = |message: String| vec![input.problem(message)];
     let mut lines = Lines::new(input).map_err(|e| vec![input.unreadable(&e)])?;
     let mut keys = SortedMap::new();
@@ -94,27 +96,26 @@ fn described(input: &Input<'_>, path: &Path) -> Built<Vec<PathBuf>> {
         .ok()
         .filter(|&n| n > 0 && n < 1 << 28)
         .ok_or_else(|| refused(format!("`numprocs={count}`: this is no number of ranks")))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let place = input.place();
     // A prefix may name the folder where the trace was written; a trace that was renamed has the description's name.
     let prefix = Path::new(keys.get("fileprefix").map_or("", String::as_str));
-    let named = [prefix.file_name(), path.file_stem()].into_iter().flatten();
+    let named = [prefix.file_name(), place.path().file_stem()].into_iter().flatten();
     let names: Vec<String> = named.map(|name| name.to_string_lossy().into_owned()).collect();
     for name in &names {
         for suffix in ["bin", "bin.gz", "bin.zst"] {
-            let file = |rank: u32| folder.join(format!("{name}-{rank:04}.{suffix}"));
-            if !file(0).is_file() {
-                continue;
+            let path = |rank: u32| place.folder().join(format!("{name}-{rank:04}.{suffix}"));
+            let files: Vec<Place> = (0..ranks).map_while(|rank| place.other(&path(rank))).collect();
+            let rank = files.len() as u32;
+            if rank == ranks {
+                return Ok(files);
             }
-            let files: Vec<PathBuf> = (0..ranks).map(file).collect();
-            return match files.iter().position(|file| !file.is_file()) {
-                None => Ok(files),
-                Some(rank) => {
-                    let missing = files[rank].display();
-                    Err(refused(format!(
-                        "the file of rank {rank}, `{missing}`, is missing: there are {ranks} ranks"
-                    )))
-                }
-            };
+            if rank > 0 {
+                let missing = path(rank);
+                return Err(refused(format!(
+                    "the file of rank {rank}, `{}`, is missing: there are {ranks} ranks",
+                    missing.display()
+                )));
+            }
         }
     }
     Err(refused(format!(
@@ -124,7 +125,7 @@ fn described(input: &Input<'_>, path: &Path) -> Built<Vec<PathBuf>> {
 }
 
 struct Dumpi {
-    paths: Arc<[PathBuf]>,
+    paths: Arc<[Place]>,
     makes: bool,
     signatures: Arc<Signatures>,
     notes: Arc<Notes>,
@@ -137,7 +138,7 @@ impl Script for Dumpi {
 
     fn open(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(Reader {
-            path: self.paths[rank.index()].clone(),
+            file: self.paths[rank.index()].clone(),
             signatures: Arc::clone(&self.signatures),
             ranks: self.ranks(),
             rank,
@@ -147,7 +148,7 @@ impl Script for Dumpi {
     }
 
     fn describe(&self, rank: RankId, position: u32) -> String {
-        format!("{}, call {position}", self.paths[rank.index()].display())
+        format!("{}, call {position}", self.paths[rank.index()])
     }
 
     fn makes_communicators(&self) -> bool {
@@ -182,7 +183,7 @@ impl Script for Dumpi {
 }
 
 struct Reader {
-    path: PathBuf,
+    file: Place,
     signatures: Arc<Signatures>,
     ranks: u32,
     rank: RankId,
@@ -200,7 +201,7 @@ impl Calls for Reader {
         let (records, maker) = match &mut self.state {
             Some(state) => state,
             None => {
-                let index = Arc::new(Index::read(&self.path)?);
+                let index = Arc::new(Index::read(&self.file)?);
                 let records = Records::new(Arc::clone(&index), Arc::clone(&self.signatures))?;
                 let maker = Maker::new(index, (self.rank, self.ranks), Arc::clone(&self.notes));
                 self.state.insert((records, maker))
@@ -212,8 +213,8 @@ impl Calls for Reader {
             }
             let Some(record) = records.next()? else { return Ok(None) };
             maker.record(record).map_err(|what| {
-                let (path, name, number) = (self.path.display(), record.name, record.number);
-                Damage(format!("{path}: call {number}, MPI_{name}: {what}"))
+                let (file, name, number) = (&self.file, record.name, record.number);
+                Damage(format!("{file}: call {number}, MPI_{name}: {what}"))
             })?;
         }
     }

@@ -3,7 +3,9 @@
 use super::words::wrong;
 use crate::program::{
     Damage,
-    input::{Input, Lines, unpack},
+    input::{Input, Lines},
+    packed::{self, unpack},
+    place::Place,
 };
 use base::{
     index::RankId,
@@ -11,17 +13,13 @@ use base::{
     sorted::SortedMap,
 };
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    io::{self, BufRead, Read},
+    path::PathBuf,
+    sync::Arc,
 };
 
 /// Longest line of a trace: one with a count for each of a million ranks.
 const MAX_LINE: u64 = 1 << 24;
-
-/// Bytes of a file of one rank that are read at a time.
-const PIECE: usize = 1 << 14;
 
 /// Bytes after which the lines of a rank make a new block.
 const BLOCK: u32 = 1 << 16;
@@ -29,39 +27,23 @@ const BLOCK: u32 = 1 << 16;
 /// Most bytes of a packed file of all ranks, unpacked: it is held in memory, since it cannot be read from the middle.
 const MAX_HELD: u64 = 1 << 30;
 
-/// A file that is open only while a piece of it is read, so that there may be more ranks than files may be open.
-struct Pieces {
-    path: PathBuf,
-    at: u64,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.at))?;
-        let read = file.read(buffer)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
 /// Reads a file from its start, unpacked.
 ///
 /// # Errors
 /// If it is missing or unreadable.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
-    unpack(Box::new(BufReader::with_capacity(PIECE, Pieces { path: path.to_owned(), at: 0 })))
+pub(super) fn open(file: &Place) -> io::Result<Box<dyn BufRead + Send>> {
+    unpack(file.open_at(0)?)
 }
 
 /// Reads a file from some byte on, counted unpacked.
 ///
 /// # Errors
 /// If it is missing or unreadable.
-pub(super) fn open_at(path: &Path, at: u64) -> io::Result<Box<dyn BufRead + Send>> {
-    if !is_packed(path)? {
-        return Ok(Box::new(BufReader::with_capacity(PIECE, Pieces { path: path.to_owned(), at })));
+pub(super) fn open_at(file: &Place, at: u64) -> io::Result<Box<dyn BufRead + Send>> {
+    if !is_packed(file)? {
+        return file.open_at(at);
     }
-    let mut reader = open(path)?;
+    let mut reader = open(file)?;
     io::copy(&mut reader.by_ref().take(at), &mut io::sink())?;
     Ok(reader)
 }
@@ -70,25 +52,27 @@ pub(super) fn open_at(path: &Path, at: u64) -> io::Result<Box<dyn BufRead + Send
 ///
 /// # Errors
 /// If it is missing or unreadable.
-pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
-    Input::file(path).plain().map(|file| file.is_none())
+pub(super) fn is_packed(file: &Place) -> io::Result<bool> {
+    file.head(4).map(|head| packed::is_packed(&head))
 }
 
 /// The names in a list of files.
 pub(in crate::program) struct Listed {
     /// The files that they stand for.
-    pub(in crate::program) paths: Vec<PathBuf>,
+    pub(in crate::program) paths: Vec<Place>,
 }
 
 /// Reads a list of files: one name a line. It is one if the first name is that of a file, seen from the list's folder, from the one above
-/// that, or from the working directory; the others are then seen from there.
+/// that, or from the working directory (the root of an archive); the others are then seen from there.
 ///
 /// # Errors
 /// If the list cannot be read, or a file of it is missing.
 pub(in crate::program) fn listed(input: &Input<'_>) -> Result<Option<Listed>, Problem> {
-    let Some(folder) = input.path().map(|path| path.parent().unwrap_or(Path::new(""))) else {
+    if input.is_alone() {
         return Ok(None);
-    };
+    }
+    let place = input.place();
+    let folder = place.folder();
     let mut lines = Lines::new(input).map_err(|e| input.unreadable(&e))?;
     let mut roots = vec![folder.to_owned(), folder.join(".."), PathBuf::new()];
     let mut paths = Vec::new();
@@ -105,13 +89,17 @@ pub(in crate::program) fn listed(input: &Input<'_>) -> Result<Option<Listed>, Pr
             (number, Ok(name)) => (number, name),
             (_, Err(_)) => return Ok(None),
         };
-        match roots.iter().position(|root| root.join(name).is_file()) {
-            Some(root) if paths.is_empty() => roots = vec![roots.swap_remove(root)],
-            Some(_) => {}
+        let seen = |root: &PathBuf| place.other(&root.join(name));
+        match roots.iter().enumerate().find_map(|(n, root)| Some((n, seen(root)?))) {
+            Some((root, file)) => {
+                if paths.is_empty() {
+                    roots = vec![roots.swap_remove(root)];
+                }
+                paths.push(file);
+            }
             None if paths.is_empty() => return Ok(None),
             None => return Err(input.problem(format!("line {number}: the file `{name}` is missing"))),
         }
-        paths.push(roots[0].join(name));
     }
     Ok((!paths.is_empty()).then_some(Listed { paths }))
 }
@@ -119,7 +107,7 @@ pub(in crate::program) fn listed(input: &Input<'_>) -> Result<Option<Listed>, Pr
 /// Where the lines of ranks stand.
 pub(super) enum Ranks {
     /// A file for each.
-    Each(Vec<PathBuf>),
+    Each(Vec<Place>),
     /// One for all.
     All(Whole),
 }
@@ -134,7 +122,7 @@ pub(super) struct Whole {
 
 /// The bytes of a file.
 enum Held {
-    File(Mutex<File>),
+    File(Place),
     Bytes(Vec<u8>),
 }
 
@@ -152,10 +140,10 @@ impl Ranks {
     ///
     /// # Errors
     /// If one cannot be opened.
-    pub(super) fn each(input: &Input<'_>, paths: Vec<PathBuf>) -> Built<Self> {
+    pub(super) fn each(input: &Input<'_>, paths: Vec<Place>) -> Built<Self> {
         for path in &paths {
             if let Err(e) = open(path) {
-                let message = format!("the file of a rank, `{}`, cannot be read: {e}", path.display());
+                let message = format!("the file of a rank, `{path}`, cannot be read: {e}");
                 return Err(vec![input.problem(message)]);
             }
         }
@@ -228,16 +216,16 @@ impl Ranks {
     /// Name of the file of a rank.
     pub(super) fn name(&self, rank: RankId) -> String {
         match self {
-            Self::Each(paths) => paths[rank.index()].display().to_string(),
+            Self::Each(paths) => paths[rank.index()].to_string(),
             Self::All(whole) => whole.name.clone(),
         }
     }
 }
 
-/// Opens a file that is read at many places, or holds it if it is packed.
+/// Where a file is that is read at many places, or what it holds if it is packed.
 fn hold(input: &Input<'_>) -> io::Result<Held> {
     if let Some(file) = input.plain()? {
-        return Ok(Held::File(Mutex::new(file)));
+        return Ok(Held::File(file.clone()));
     }
     let mut bytes = Vec::new();
     input.open()?.take(MAX_HELD + 1).read_to_end(&mut bytes)?;
@@ -313,11 +301,7 @@ impl Within {
             self.next += 1;
             self.bytes.resize(block.len as usize, 0);
             match &whole.held {
-                Held::File(file) => {
-                    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                    file.seek(SeekFrom::Start(block.start))?;
-                    file.read_exact(&mut self.bytes)?;
-                }
+                Held::File(file) => file.read_exact_at(block.start, &mut self.bytes)?,
                 Held::Bytes(bytes) => {
                     let start = block.start as usize;
                     self.bytes.copy_from_slice(&bytes[start..start + block.len as usize]);
@@ -370,20 +354,20 @@ mod tests {
         {
             std::fs::write(folder.join(list), text).unwrap();
             let listed = listed(&Input::file(folder.join(list))).unwrap().unwrap();
-            assert_eq!(std::fs::read(&listed.paths[0]).unwrap(), b"0 init\n0 x\n");
+            assert_eq!(std::fs::read(listed.paths[0].path()).unwrap(), b"0 init\n0 x\n");
         }
         let of = |text: &str| {
             std::fs::write(folder.join("list"), text).unwrap();
             listed(&Input::file(folder.join("list"))).map(|l| l.map(|l| l.paths))
         };
-        assert_eq!(of("0 init\n").unwrap(), None);
+        assert!(of("0 init\n").unwrap().is_none());
         assert!(of("sub/a0\nsub/a9\n").unwrap_err().message.contains("line 2: the file `sub/a9` is missing"));
         let paths = of("sub/a0\nsub/a1").unwrap().unwrap();
         let input = Input::file(folder.join("list"));
         let ranks = Arc::new(Ranks::each(&input, paths).unwrap());
         assert_eq!(lines(&ranks, 0).len(), 2);
         assert_eq!(lines(&ranks, 1), [(1, "1 init".to_owned())]);
-        assert!(Ranks::each(&input, vec![folder.join("none")]).is_err());
+        assert!(Ranks::each(&input, vec![Place::File(folder.join("none"))]).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -18,5 +18,6 @@ pub(super) mod ti;
 mod words;
 
 pub(super) use files::{Listed, listed};
+pub(super) use siblings::siblings;
 pub use ti::Writer as TiWriter;
 pub use words::Scale;

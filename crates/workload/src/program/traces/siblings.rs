@@ -1,47 +1,42 @@
 //! The files of all ranks, found by the name of one: its number is replaced by the others'.
 
-use crate::program::input::Input;
+use crate::program::{input::Input, place::Place};
 use base::param::Problem;
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::ops::Range;
 
 /// The files of all ranks, in order: those whose names differ in the last number that can be 0. One file without others is a trace of one rank.
 ///
 /// # Errors
 /// If there is a file with a number beyond a gap.
-pub(super) fn siblings(input: &Input<'_>, path: &Path) -> Result<Vec<PathBuf>, Problem> {
+pub(in crate::program) fn siblings(input: &Input<'_>) -> Result<Vec<Place>, Problem> {
+    let place = input.place();
+    let path = place.path();
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let numbers = numbers(&name);
-    for place in numbers.iter().rev() {
+    for at in numbers.iter().rev() {
+        let (head, tail) = (&name[..at.start], &name[at.end..]);
         // A number may have zeros before it, so that all names have one length.
-        for width in [place.len(), 1] {
-            let file = |rank: u32| {
-                path.with_file_name(format!("{}{rank:0width$}{}", &name[..place.start], &name[place.end..]))
-            };
-            if !file(0).is_file() {
+        for width in [at.len(), 1] {
+            let path = |rank: usize| path.with_file_name(format!("{head}{rank:0width$}{tail}"));
+            let files: Vec<Place> = (0..).map_while(|rank| place.other(&path(rank))).collect();
+            if files.is_empty() {
                 continue;
             }
-            let files: Vec<PathBuf> = (0..).map(file).take_while(|f| f.is_file()).collect();
-            if beyond(path, &name[..place.start], &name[place.end..], files.len() as u64) {
-                let next = file(files.len() as u32);
-                let message = format!("the file of rank {}, `{}`, is missing", files.len(), next.display());
+            let rank = files.len();
+            if beyond(&place, head, tail, rank as u64) {
+                let message = format!("the file of rank {rank}, `{}`, is missing", path(rank).display());
                 return Err(input.problem(message));
             }
             return Ok(files);
         }
     }
-    Ok(vec![path.to_owned()])
+    Ok(vec![place])
 }
 
 /// True if the folder has a file between whose beginning and end stands a number from `next` on.
-fn beyond(path: &Path, head: &str, tail: &str, next: u64) -> bool {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = folder.read_dir() else { return false };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(head)?.strip_suffix(tail));
+fn beyond(place: &Place, head: &str, tail: &str, next: u64) -> bool {
+    place.any_beside(|name| {
+        let number = name.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
         // A number of many digits is no rank: a date, say.
         number.is_some_and(|text| {
             text.len() <= 9
@@ -75,7 +70,10 @@ mod tests {
         for name in ["a2-00.dat", "a2-01.dat", "a2-03.dat", "b-0.v3", "b-1.v3", "alone.txt", "c7"] {
             std::fs::write(path(name), "").unwrap();
         }
-        let of = |name: &str| siblings(&Input::file(path(name)), &path(name));
+        let of = |name: &str| {
+            let found = siblings(&Input::file(path(name)));
+            found.map(|files| files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>())
+        };
         // Whichever file is named: a rank is missing between others.
         for name in ["a2-00.dat", "a2-01.dat", "a2-03.dat"] {
             assert!(of(name).unwrap_err().message.contains("the file of rank 2, "));

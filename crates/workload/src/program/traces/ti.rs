@@ -129,7 +129,7 @@ pub(in crate::program) fn read(
     };
     let ranks = Arc::new(match listed.map(|l| l.paths) {
         None => all(input, &mut found)?,
-        Some(paths) if paths.len() == 1 => all(&Input::file(&paths[0]), &mut found)?,
+        Some(paths) if paths.len() == 1 => all(&Input::at(paths[0].clone()), &mut found)?,
         Some(paths) => Ranks::each(input, paths)?,
     });
     if let Ranks::Each(_) = &*ranks {

@@ -1,9 +1,8 @@
 //! The JSON form: an object with a list `workload_graph`, whose nodes have their attributes as keys.
 
 use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, groups_of};
-use crate::program::{Damage, traces::files};
+use crate::program::{Damage, place::Place, traces::files};
 use serde::Deserialize;
-use std::path::Path;
 
 #[derive(Deserialize)]
 struct File {
@@ -41,11 +40,11 @@ struct Written {
 }
 
 /// Reads the file of a rank.
-pub(super) fn read(path: &Path) -> Result<Vec<Node>, Damage> {
-    let damage = |e: &dyn std::fmt::Display| Damage(format!("{}: {e}", path.display()));
-    let reader = files::open(path).map_err(|e| damage(&e))?;
-    let file: File = serde_json::from_reader(reader).map_err(|e| damage(&e))?;
-    Ok(file.workload_graph.into_iter().map(node).collect())
+pub(super) fn read(file: &Place) -> Result<Vec<Node>, Damage> {
+    let damage = |e: &dyn std::fmt::Display| Damage(format!("{file}: {e}"));
+    let reader = files::open(file).map_err(|e| damage(&e))?;
+    let read: File = serde_json::from_reader(reader).map_err(|e| damage(&e))?;
+    Ok(read.workload_graph.into_iter().map(node).collect())
 }
 
 fn node(n: Written) -> Node {

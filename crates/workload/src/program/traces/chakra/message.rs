@@ -4,11 +4,8 @@
 //! bytes, 5 four bytes. Lists of numbers are packed into one field, or not.
 
 use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, groups_of};
-use crate::program::{Damage, traces::files};
-use std::{
-    io::{BufRead, Read},
-    path::Path,
-};
+use crate::program::{Damage, place::Place, traces::files};
+use std::io::{BufRead, Read};
 
 /// Most bytes of a message; a node with all of its tensors has some thousand.
 const MAX_MESSAGE: u64 = 1 << 28;
@@ -91,11 +88,11 @@ pub(super) fn begins(head: &[u8]) -> bool {
 }
 
 /// Reads the file of a rank.
-pub(super) fn read(path: &Path) -> Result<Vec<Node>, Damage> {
-    let unreadable = |e: std::io::Error| Damage(format!("{}: cannot be read: {e}", path.display()));
-    let mut reader = files::open(path).map_err(unreadable)?;
+pub(super) fn read(file: &Place) -> Result<Vec<Node>, Damage> {
+    let unreadable = |e: std::io::Error| Damage(format!("{file}: cannot be read: {e}"));
+    let mut reader = files::open(file).map_err(unreadable)?;
     let (mut nodes, mut at, mut message) = (Vec::new(), 0u64, Vec::new());
-    let wrong = |at: u64, what: &str| Damage(format!("{}: byte {at}: {what}", path.display()));
+    let wrong = |at: u64, what: &str| Damage(format!("{file}: byte {at}: {what}"));
     let mut first = true;
     while !reader.fill_buf().map_err(unreadable)?.is_empty() {
         let (mut len, mut bytes) = (0u64, 0);

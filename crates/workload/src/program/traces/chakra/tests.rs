@@ -5,6 +5,7 @@ use crate::program::{
     file::{Content, Format},
     lower,
 };
+use std::path::PathBuf;
 
 /// A folder with the files of ranks, removed at the end.
 struct Folder(PathBuf, &'static str);

@@ -1,10 +1,8 @@
 //! The bytes of a rank's file: numbers with the high byte first, and the index at its end.
 
-use crate::program::{Damage, traces::files};
+use crate::program::{Damage, place::Place, traces::files};
 use std::{
-    fs::File,
     io::{self, BufRead, ErrorKind, Read},
-    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -24,9 +22,9 @@ pub(super) struct Bytes {
 
 impl Bytes {
     /// Reads a file, packed or not, from some byte on.
-    pub(super) fn open(path: &Path, at: u64) -> Result<Self, Damage> {
-        let name: Arc<str> = path.display().to_string().into();
-        let reader = files::open_at(path, at).map_err(|e| Damage(format!("{name}: cannot be read: {e}")))?;
+    pub(super) fn open(file: &Place, at: u64) -> Result<Self, Damage> {
+        let name: Arc<str> = file.to_string().into();
+        let reader = files::open_at(file, at).map_err(|e| Damage(format!("{name}: cannot be read: {e}")))?;
         Ok(Self { name, reader, at })
     }
 
@@ -82,7 +80,7 @@ impl Bytes {
 /// What a rank's file says about itself.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) path: PathBuf,
+    pub(super) file: Place,
     /// Where the records are, from byte to byte.
     pub(super) body: u64,
     pub(super) end: u64,
@@ -94,13 +92,13 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads the index of a file, and what it points to.
-    pub(super) fn read(path: &Path) -> Result<Self, Damage> {
-        let named = |e: io::Error| Damage(format!("{}: cannot be read: {e}", path.display()));
-        let len = length(path).map_err(named)?;
-        if Bytes::open(path, 0)?.u64().ok() != Some(MAGIC) {
-            return Err(Damage(format!("{}: this is no file of DUMPI", path.display())));
+    pub(super) fn read(file: &Place) -> Result<Self, Damage> {
+        let named = |e: io::Error| Damage(format!("{file}: cannot be read: {e}"));
+        let len = length(file).map_err(named)?;
+        if Bytes::open(file, 0)?.u64().ok() != Some(MAGIC) {
+            return Err(Damage(format!("{file}: this is no file of DUMPI")));
         }
-        let mut bytes = Bytes::open(path, len.saturating_sub(64))?;
+        let mut bytes = Bytes::open(file, len.saturating_sub(64))?;
         let mut words = [0; 8];
         for word in &mut words {
             *word = bytes.u64()?;
@@ -115,10 +113,10 @@ impl Index {
         if body < 8 || end < body || header >= len || sizes >= len {
             return Err(bytes.wrong("the index points to where nothing can be"));
         }
-        let mut bytes = Bytes::open(path, header)?;
+        let mut bytes = Bytes::open(file, header)?;
         let version = [bytes.u8()?, bytes.u8()?, bytes.u8()?];
-        let sizes = if sizes > 0 { read_sizes(path, sizes)? } else { SIZES.to_vec() };
-        Ok(Self { path: path.to_owned(), body, end, version, sizes })
+        let sizes = if sizes > 0 { read_sizes(file, sizes)? } else { SIZES.to_vec() };
+        Ok(Self { file: file.clone(), body, end, version, sizes })
     }
 
     /// True if the tracer was of this version or later.
@@ -132,8 +130,8 @@ impl Index {
     }
 }
 
-fn read_sizes(path: &Path, at: u64) -> Result<Vec<u32>, Damage> {
-    let mut bytes = Bytes::open(path, at)?;
+fn read_sizes(file: &Place, at: u64) -> Result<Vec<u32>, Damage> {
+    let mut bytes = Bytes::open(file, at)?;
     let count = bytes.u32()?;
     // Types have numbers of 16 bits.
     if count > 1 << 16 {
@@ -144,9 +142,9 @@ fn read_sizes(path: &Path, at: u64) -> Result<Vec<u32>, Damage> {
 }
 
 /// Bytes of a file, unpacked.
-fn length(path: &Path) -> io::Result<u64> {
-    if files::is_packed(path)? {
-        return io::copy(&mut files::open(path)?, &mut io::sink());
+fn length(file: &Place) -> io::Result<u64> {
+    if files::is_packed(file)? {
+        return io::copy(&mut files::open(file)?, &mut io::sink());
     }
-    File::open(path)?.metadata().map(|data| data.len())
+    file.len()
 }

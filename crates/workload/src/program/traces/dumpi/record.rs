@@ -58,7 +58,7 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn new(index: Arc<Index>, signatures: Arc<Signatures>) -> Result<Self, Damage> {
-        let mut bytes = Bytes::open(&index.path, index.body)?;
+        let mut bytes = Bytes::open(&index.file, index.body)?;
         // Two times that all seconds count from: of the processor and of the wall clock. One of them is used, so neither matters.
         bytes.u64()?;
         Ok(Self { index, signatures, bytes, record: Record::default() })

@@ -5,6 +5,7 @@ use crate::program::{
     lower, ranks,
     traces::Scale,
 };
+use std::path::PathBuf;
 
 /// Writes the file of a rank as DUMPI does.
 struct Writer {
