@@ -148,8 +148,8 @@ pub struct Network {
     pub lots: u64,
     /// Trees of messages that routers copy, if there are any.
     pub trees: Option<Trees>,
-    /// Chunks of a packet go where the first of them at a router went, without a question: one way per packet, of a routing that looks at no queues, has no state and never
-    /// changes. It would answer the same.
+    /// Chunks of a packet go where the first of them at a router went, without a question. The routing would answer the same: one way per packet, no look at queues, no state, no
+    /// change.
     pub follows: bool,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,

@@ -298,15 +298,15 @@ pub struct Packet {
     /// Chunks that have buffer on the way to the terminal, delivered ones included, where ranks answer (see [`Port::ripe`]).
     pub accepted: u16,
     /// Where its chunks go from the first routers that they visit, as far as one of them was there: see [`Network::follows`](super::network::Network::follows).
-    pub ways: [Way; 8],
+    pub answers: [Answer; 8],
 }
 const _: () = assert!(size_of::<Packet>() == 96);
 
 /// A routing's answer that later chunks of the packet follow, or none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way(u16);
+pub struct Answer(u16);
 
-impl Way {
+impl Answer {
     /// Nobody was there yet: no port has this number and this channel, as ports times channels are bounded by [`Chunk::MAX_ORIGINS`].
     pub const NONE: Self = Self(u16::MAX);
 
@@ -339,8 +339,8 @@ impl Packet {
     /// Where its chunks go from a router before which they visited so many, if one of them was there.
     #[inline]
     #[must_use]
-    pub fn way(&self, visited: usize) -> Option<Choice> {
-        self.ways.get(visited).and_then(|way| way.choice())
+    pub fn answer(&self, visited: usize) -> Option<Choice> {
+        self.answers.get(visited).and_then(|answer| answer.choice())
     }
 
     /// Nothing of a packet: what a row is filled from.
@@ -364,7 +364,7 @@ impl Packet {
         disordered: false,
         signs: Signs::NONE,
         accepted: 0,
-        ways: [Way::NONE; 8],
+        answers: [Answer::NONE; 8],
     };
 }
 

@@ -5,7 +5,7 @@ use crate::{
     config::RoutePer,
     effects::Fx,
     network::{End, Line},
-    rows::Way,
+    rows::Answer,
 };
 use crate::{
     places::LocalPort,
@@ -78,7 +78,7 @@ impl<R: Router> Net<R> {
         let follows = !R::RULES.heads_only && cx.net.follows;
         let chunk = self.chunks.get(c);
         let (packet, visited) = (chunk.packet, usize::from(chunk.visited()));
-        if follows && let Some(choice) = self.packets.get(packet).way(visited) {
+        if follows && let Some(choice) = self.packets.get(packet).answer(visited) {
             debug_assert_eq!(
                 choice,
                 self.route_chunk(cx, c, line, vc, fx),
@@ -87,8 +87,8 @@ impl<R: Router> Net<R> {
             return choice;
         }
         let choice = self.route_chunk(cx, c, line, vc, fx);
-        if follows && let Some(way) = self.packets.edit(packet).ways.get_mut(visited) {
-            *way = Way::of(choice);
+        if follows && let Some(answer) = self.packets.edit(packet).answers.get_mut(visited) {
+            *answer = Answer::of(choice);
         }
         choice
     }
@@ -206,8 +206,8 @@ impl<R: Router> Net<R> {
         if self.branches(cx, flight.chunk).is_some() {
             return;
         }
-        // As in [`Self::decide`]: chunks that follow nobody leave no ways.
-        let known = packet.way(usize::from(chunk.visited()));
+        // As in [`Self::decide`]: chunks that follow nobody leave no answers.
+        let known = packet.answer(usize::from(chunk.visited()));
         let choice = known.unwrap_or_else(|| {
             let mut hop = self.hop(cx, flight.chunk, line, flight.vc);
             cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind)
