@@ -19,9 +19,9 @@ use base::{
 /// An upstream port with what describes its link: looked up once where a handler asks several times.
 #[derive(Clone, Copy)]
 pub struct Output<'a> {
-    /// The port.
+    /// The port itself, by local number.
     pub port: LocalPort,
-    /// Its link.
+    /// What is known of its link.
     pub line: &'a Line,
     /// How long things take there.
     pub timing: &'a Timing,
