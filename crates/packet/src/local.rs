@@ -19,6 +19,8 @@ pub struct Local {
     pub routers: Vec<RouterId>,
     /// First local port of each router, and the number of router ports.
     pub base: Vec<LocalPort>,
+    /// The first local port that is a terminal's, as the last of `base`: asked several times per chunk-hop.
+    end: LocalPort,
     /// Numbers of the terminals here, ascending.
     pub terminals: Vec<TerminalId>,
     /// Lines by local upstream port: routers' outputs, then terminals' outputs.
@@ -50,6 +52,7 @@ impl Local {
         let mut local = Self {
             partition,
             routers,
+            end: base[base.len() - 1],
             base,
             terminals,
             lines: Column::default(),
@@ -115,14 +118,14 @@ impl Local {
     #[inline]
     #[must_use]
     pub fn router_ports(&self) -> u32 {
-        self.base[self.base.len() - 1].number()
+        self.end.number()
     }
 
     /// True of routers' ports, false of terminals'.
     #[inline]
     #[must_use]
     pub fn is_routers(&self, port: LocalPort) -> bool {
-        port < self.base[self.base.len() - 1]
+        port < self.end
     }
 
     /// Output of a terminal, by its local number.
@@ -130,7 +133,7 @@ impl Local {
     #[must_use]
     pub fn port_of(&self, terminal: u32) -> LocalPort {
         debug_assert!((terminal as usize) < self.terminals.len(), "the terminal lives here");
-        self.base[self.base.len() - 1].plus(terminal)
+        self.end.plus(terminal)
     }
 
     /// Local number of the terminal whose output a port is.

@@ -148,6 +148,9 @@ pub struct Network {
     pub lots: u64,
     /// Trees of messages that routers copy, if there are any.
     pub trees: Option<Trees>,
+    /// Chunks of a packet go where the first of them at a router went, without a question. The routing would answer the same: one way per packet, no look at queues, no state, no
+    /// change.
+    pub follows: bool,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
     /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
@@ -314,10 +317,13 @@ impl Network {
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         let sleep = setup.energy.as_ref().and_then(Energy::sleep);
         debug_assert!(partitions > 0, "somebody simulates");
+        let routes = Routes::new(setup);
+        let together = config.route_per == RoutePer::Packet && !trees::is_asked(&setup.jobs);
         let owner = fabric::partition::split(&fabric, partitions);
         Self {
             crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
-            routes: Routes::new(setup),
+            follows: together && routes.oblivious() && !routes.stateful() && !routes.change(),
+            routes,
             rails: Rails::new(setup),
             config,
             part_shift: part_shift(&timings),

@@ -154,6 +154,13 @@ impl<T: Pooled, M: Mode> Rows<T, M> {
         self.0.give(row.plain());
     }
 
+    /// Gives a row back and says what was in it.
+    #[inline]
+    pub fn take_out(&mut self, row: T::Number) -> T {
+        debug_assert!(!row.is_nil(), "no row cannot be given back");
+        self.0.take_out(row.plain())
+    }
+
     /// A row to read.
     #[inline]
     #[must_use]
@@ -223,8 +230,15 @@ impl<I: RowNumber> List<I> {
     /// Appends a row of its pool.
     #[inline]
     pub fn push<T: Pooled<Number = I>, M: Mode>(&mut self, rows: &mut Rows<T, M>, row: I) {
-        debug_assert!(!row.is_nil(), "no row cannot be in a list");
         rows.edit(row).set_next(NIL);
+        self.append(rows, row);
+    }
+
+    /// The same for a row after which nothing comes, as one that was just taken.
+    #[inline]
+    pub fn append<T: Pooled<Number = I>, M: Mode>(&mut self, rows: &mut Rows<T, M>, row: I) {
+        debug_assert!(!row.is_nil(), "no row cannot be in a list");
+        debug_assert!(rows.next(row).is_nil(), "nothing comes after a row that is appended");
         if self.is_empty() {
             self.head = row;
         } else {

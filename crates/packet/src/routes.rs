@@ -153,11 +153,21 @@ impl Routes {
                 let After { first_vc, oblivious, .. } = *after;
                 Route { routing: after.routing.as_ref(), first_vc, diverted: false, oblivious }
             }
-            _ => {
-                let oblivious = self.oblivious;
-                Route { routing: self.before.as_ref(), first_vc: 0, diverted: false, oblivious }
-            }
+            _ => self.first(),
         }
+    }
+
+    /// The routing of every chunk, where it never changes.
+    #[inline]
+    #[must_use]
+    pub fn only(&self) -> Route<'_> {
+        debug_assert!(self.change.is_none(), "no link fails while a plain run is under way");
+        self.first()
+    }
+
+    #[inline]
+    fn first(&self) -> Route<'_> {
+        Route { routing: self.before.as_ref(), first_vc: 0, diverted: false, oblivious: self.oblivious }
     }
 
     /// The way of a chunk that is about to take `link` of `router` at instant `now`, if it has to be diverted.

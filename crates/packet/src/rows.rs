@@ -5,10 +5,11 @@ use crate::{
     pools::{ChunkRow, CreditRow, FlightRow, List, PacketRow, PostRow, RowNumber, pooled},
 };
 use base::{
-    index::{ChannelId, TerminalId},
+    index::{ChannelId, PortId, TerminalId},
     rate::Clock,
     time::{NEVER, Ps},
 };
+use fabric::routing::Choice;
 use model::energy::Sleep;
 use serde::{Deserialize, Serialize};
 
@@ -296,8 +297,36 @@ pub struct Packet {
     pub signs: Signs,
     /// Chunks that have buffer on the way to the terminal, delivered ones included, where ranks answer (see [`Port::ripe`]).
     pub accepted: u16,
+    /// Where its chunks go from the first routers that they visit, as far as one of them was there: see [`Network::follows`](super::network::Network::follows).
+    pub answers: [Answer; 8],
 }
-const _: () = assert!(size_of::<Packet>() == 80);
+const _: () = assert!(size_of::<Packet>() == 96);
+
+/// A routing's answer that later chunks of the packet follow, or none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer(u16);
+
+impl Answer {
+    /// Nobody was there yet: no port has this number and this channel, as ports times channels are bounded by [`Chunk::MAX_ORIGINS`].
+    pub const NONE: Self = Self(u16::MAX);
+
+    /// That of an answer without state.
+    #[inline]
+    #[must_use]
+    pub fn of(choice: Choice) -> Self {
+        debug_assert!(choice.state == 0 && choice.vc.number() < 16, "only what has no state is followed");
+        debug_assert!(choice.port.number() < Chunk::MAX_ORIGINS, "larger routers are refused");
+        Self((choice.port.number() as u16) << 4 | u16::from(choice.vc.number()))
+    }
+
+    /// The answer, if there was one.
+    #[inline]
+    #[must_use]
+    pub fn choice(self) -> Option<Choice> {
+        let (port, vc) = (PortId::new(u32::from(self.0 >> 4)), ChannelId::new((self.0 & 15) as u8));
+        (self != Self::NONE).then_some(Choice { port, vc, state: 0 })
+    }
+}
 
 impl Packet {
     /// Terminal that sends it.
@@ -305,6 +334,13 @@ impl Packet {
     #[must_use]
     pub const fn source(&self) -> TerminalId {
         self.id.source()
+    }
+
+    /// Where its chunks go from a router before which they visited so many, if one of them was there.
+    #[inline]
+    #[must_use]
+    pub fn answer(&self, visited: usize) -> Option<Choice> {
+        self.answers.get(visited).and_then(|answer| answer.choice())
     }
 
     /// Nothing of a packet: what a row is filled from.
@@ -328,6 +364,7 @@ impl Packet {
         disordered: false,
         signs: Signs::NONE,
         accepted: 0,
+        answers: [Answer::NONE; 8],
     };
 }
 

@@ -149,6 +149,11 @@ impl<R: Router> Domain for PacketDomain<R> {
     #[inline]
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
+        // Nearly all alarms are pulls.
+        if let Some(port) = Alarm::pull(token) {
+            state.pull(cx, port, fx);
+            return state.take_up_network(cx, fx);
+        }
         let alarm = Alarm::of(token);
         if Net::<R>::FULL {
             let steady =

@@ -4,7 +4,7 @@ use super::{
     config::Injects,
     effects::{Fx, Record, record_delivered},
     hybrid::predicted::Predicted,
-    net::{Complete, Net, Router, Static},
+    net::{Complete, Net, Output, Router, Static},
     network::End,
     rows::{Chunk, Cutting, Packet, Post, REPLY_NUMBER, Signs},
     state::State,
@@ -77,7 +77,18 @@ impl<R: Router> State<R> {
     }
 
     /// Instant of the next packet's hand-over; `NEVER` if there is none or the queue is full.
+    #[inline]
     fn next_handover(&self, cx: &Static, i: u32) -> Ps {
+        let row = self.terminals.get(i);
+        // Beyond saturation a queue is mostly full; only messages of other rails are passed over then.
+        if !Net::<R>::FULL && row.request == NEVER && !row.elsewhere {
+            return NEVER;
+        }
+        self.next_unless_full(cx, i)
+    }
+
+    #[inline(never)]
+    fn next_unless_full(&self, cx: &Static, i: u32) -> Ps {
         let phase = self.surrogate.phase();
         if Net::<R>::FULL && phase.mode != Mode::Fidelity {
             return NEVER;
@@ -122,12 +133,12 @@ impl<R: Router> State<R> {
     }
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
-    fn start_of(&self, cx: &Static, u: LocalPort, created: Ps) -> Ps {
-        debug_assert!(!cx.local.is_routers(u), "only terminals have packets to start");
-        let timing = &cx.net.timings[usize::from(cx.net.injection())];
-        let port = self.net.ports.get(u);
-        let start = port.clock.rounded(timing.denominator).max(created);
-        if start == NEVER || self.injection_vc(cx, u).is_some() {
+    #[inline]
+    fn start_of(&self, cx: &Static, out: Output<'_>, created: Ps) -> Ps {
+        debug_assert!(!cx.local.is_routers(out.port), "only terminals have packets to start");
+        let port = self.net.ports.get(out.port);
+        let start = port.clock.rounded(out.timing.denominator).max(created);
+        if start == NEVER || self.injection_vc(cx, out).is_some() {
             return start;
         }
         port.next_release().map_or(NEVER, |release| start.max(release))
@@ -135,8 +146,8 @@ impl<R: Router> State<R> {
 
     /// VC for the terminal's next chunk: that of its packet, for a new packet the next one with room; none if there is none.
     #[inline]
-    fn injection_vc(&self, cx: &Static, u: LocalPort) -> Option<ChannelId> {
-        let capacity = cx.net.timings[usize::from(cx.net.injection())].capacity;
+    fn injection_vc(&self, cx: &Static, out: Output<'_>) -> Option<ChannelId> {
+        let (u, capacity) = (out.port, out.timing.capacity);
         let room = |&vc: &ChannelId| self.net.vcs.get(self.net.vc_row(u, vc)).occupancy < capacity;
         if R::RULES.injects == Injects::First {
             return Some(ChannelId::FIRST).filter(room);
@@ -173,18 +184,18 @@ impl<R: Router> State<R> {
         } else {
             self.net.packets.get(queue.head).created
         };
-        self.start_of(cx, u, created)
+        self.start_of(cx, Output::of(cx, u), created)
     }
 
     /// Rule 4: all hand-overs and chunk starts of a terminal before `t`, in order; a hand-over goes first at a tie.
     pub(super) fn catch_up_terminal(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
-        let i = cx.local.terminal_of(u);
+        let (i, out) = (cx.local.terminal_of(u), Output::of(cx, u));
         loop {
             let queue = self.terminals.get(i).queue;
             let start = if queue.is_empty() {
                 NEVER
             } else {
-                self.start_of(cx, u, self.net.packets.get(queue.head).created)
+                self.start_of(cx, out, self.net.packets.get(queue.head).created)
             };
             let handover = self.next_handover(cx, i);
             if start.min(handover) >= t {
@@ -193,7 +204,7 @@ impl<R: Router> State<R> {
             if handover <= start {
                 self.hand_over(cx, i, handover, fx);
             } else {
-                self.inject(cx, u, i, start, fx);
+                self.inject(cx, out, i, start, fx);
             }
         }
     }
@@ -295,14 +306,15 @@ impl<R: Router> State<R> {
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.
-    fn inject(&mut self, cx: &Static, u: LocalPort, i: u32, start: Ps, fx: &mut impl Fx) {
+    #[inline]
+    fn inject(&mut self, cx: &Static, out: Output<'_>, i: u32, start: Ps, fx: &mut impl Fx) {
+        let Output { port: u, timing, .. } = out;
         self.net.drain_credits(u, start);
         // The first credit may have been another VC's.
-        let Some(vc) = self.injection_vc(cx, u) else { return };
+        let Some(vc) = self.injection_vc(cx, out) else { return };
         if R::RULES.injects == Injects::WithRoom {
             self.net.ports.edit(u).last_vc = vc;
         }
-        let line = cx.local.lines[u];
         let row = self.terminals.edit(i);
         let packet = row.queue.head;
         let p = self.net.packets.edit(packet);
@@ -322,22 +334,18 @@ impl<R: Router> State<R> {
         row.queued -= 1;
         let (bytes, chunk) = (p.bytes, cx.net.config.chunk);
         if row.request == NEVER && u64::from(row.queued) * u64::from(chunk) < cx.net.injection_buffer {
-            let timing = &cx.net.timings[line.timing as usize];
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
         }
         let v = self.net.vc_row(u, vc);
         self.net.vcs.edit(v).occupancy += 1;
-        debug_assert!(
-            self.net.vcs.get(v).occupancy <= cx.net.timings[line.timing as usize].capacity,
-            "a buffer is not overfilled"
-        );
+        debug_assert!(self.net.vcs.get(v).occupancy <= timing.capacity, "a buffer is not overfilled");
         self.net.ports.edit(u).backlog += 1;
         let c = self.net.chunks.take(Chunk::new(packet, index, last));
         self.net.notes.set(c, 0);
         if index == 0 && Net::<R>::is_lossy(cx) {
             self.packet_leaves(cx, i, packet, fx);
         }
-        self.net.put_on_link(cx, c, u, vc, start, fx);
+        self.net.put_on(cx, c, out, vc, start, fx);
     }
 
     /// Takes up what the network left for the edge: complete packets, and credits that terminals wait for.

@@ -4,7 +4,7 @@ use super::{Net, Router, Static};
 use crate::{
     effects::{Fx, Wire},
     event::Name,
-    places::{LocalPort, Side, Upstream},
+    places::{LocalPort, Side, Upstream, VcRow},
     pools::{CreditRow, RowNumber},
     rows::{self, Credit, NO_CREDIT},
 };
@@ -14,7 +14,7 @@ use engine::{domain::Lane, key::Class};
 
 impl<R: Router> Net<R> {
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
-    #[inline]
+    #[inline(always)]
     pub fn return_credit(&mut self, cx: &Static, from: Upstream, vc: ChannelId, at: Ps, fx: &mut impl Fx) {
         let from = match from.side() {
             Side::Here(port) => port,
@@ -28,8 +28,11 @@ impl<R: Router> Net<R> {
         // A terminal's credits must stay dated: they decide when its next chunk starts.
         // Nor may credits be counted where somebody waits for them: who gets what is decided in their order, one by one.
         let counts = cx.local.is_routers(from) && !R::pressed(self, from);
-        if counts && self.ports.get(from).first_credit != NO_CREDIT && fx.now() == at {
+        if counts && fx.now() == at {
             self.drain_credits(from, at);
+        } else if R::COUNTS && counts && release < fx.now() {
+            // What is done late may be counted at once, as whoever looks at the port next would do.
+            return self.count_credit(from, vc);
         }
         self.add_credit(from, rows::credit(release, vc));
         self.after_credit(cx, from, fx);
@@ -49,7 +52,7 @@ impl<R: Router> Net<R> {
     }
 
     /// Appends a credit to a port's.
-    #[inline]
+    #[inline(always)]
     fn add_credit(&mut self, u: LocalPort, code: u64) {
         let port = self.ports.edit(u);
         debug_assert!(code != NO_CREDIT, "credits are released before the end of time");
@@ -99,17 +102,23 @@ impl<R: Router> Net<R> {
             return None;
         }
         let vc = rows::channel_of(port.first_credit);
-        debug_assert!(port.backlog > 0, "a credit gives back what was taken");
         let port = self.ports.edit(u);
-        port.backlog -= 1;
         port.first_credit = NO_CREDIT;
         if port.more_credits {
             self.refill_credit(u);
         }
-        let v = self.vc_row(u, vc);
-        debug_assert!(self.vcs.get(v).occupancy > 0, "a credit gives back what was taken");
-        self.vcs.edit(v).occupancy -= 1;
+        self.count_credit(u, vc);
         Some(vc)
+    }
+
+    /// Uses a credit of virtual channel `vc`.
+    #[inline]
+    fn count_credit(&mut self, u: LocalPort, vc: ChannelId) {
+        let (port, v) = (self.ports.edit(u), VcRow::of(u, self.width, vc));
+        let row = self.vcs.edit(v);
+        debug_assert!(port.backlog > 0 && row.occupancy > 0, "a credit gives back what was taken");
+        port.backlog -= 1;
+        row.occupancy -= 1;
     }
 
     /// Moves a port's next credit to the first place.

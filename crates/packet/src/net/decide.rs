@@ -5,6 +5,7 @@ use crate::{
     config::RoutePer,
     effects::Fx,
     network::{End, Line},
+    rows::Answer,
 };
 use crate::{
     places::LocalPort,
@@ -62,9 +63,59 @@ impl Congestion for Blind {
 }
 
 impl<R: Router> Net<R> {
-    /// Asks the routing where a chunk at a router goes next.
+    /// Asks the routing where a chunk at a router goes next, or the packet where a chunk of it went before.
     #[inline]
     pub fn decide(
+        &mut self,
+        cx: &Static,
+        c: ChunkRow,
+        line: &Line,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) -> Choice {
+        self.wake_publisher(cx, fx);
+        // Heads alone are asked for: none of their packets follows.
+        let follows = !R::RULES.heads_only && cx.net.follows;
+        let chunk = self.chunks.get(c);
+        let (packet, visited) = (chunk.packet, usize::from(chunk.visited()));
+        if follows && let Some(choice) = self.packets.get(packet).answer(visited) {
+            debug_assert_eq!(
+                choice,
+                self.route_chunk(cx, c, line, vc, fx),
+                "all chunks of a packet go one way"
+            );
+            return choice;
+        }
+        let choice = self.route_chunk(cx, c, line, vc, fx);
+        if follows && let Some(answer) = self.packets.edit(packet).answers.get_mut(visited) {
+            *answer = Answer::of(choice);
+        }
+        choice
+    }
+
+    /// The question of a chunk at the router to which `line` leads.
+    #[inline]
+    fn hop(&self, cx: &Static, c: ChunkRow, line: &Line, vc: ChannelId) -> Hop {
+        let End::Router { router, in_port, .. } = line.end else { unreachable!("only routers route") };
+        let chunk = self.chunks.get(c);
+        let (packet, visited) = (self.packets.get(chunk.packet), chunk.visited());
+        // With one way per packet all its chunks ask as the first one does, and draw the same random numbers.
+        let index = if cx.net.config.route_per == RoutePer::Packet { 0 } else { chunk.index() };
+        let counter = u64::from(index) << 32 | u64::from(visited) << 16;
+        Hop {
+            router,
+            in_port,
+            vc,
+            visited,
+            source: packet.source(),
+            destination: packet.destination,
+            state: self.notes.get(c),
+            random: cx.net.route_stream.owned_by(packet.id.key()).at(counter),
+        }
+    }
+
+    #[inline]
+    fn route_chunk(
         &mut self,
         cx: &Static,
         c: ChunkRow,
@@ -77,29 +128,14 @@ impl<R: Router> Net<R> {
             cx.local.lines[base.plus(in_port.number())].own_base == base,
             "it comes in by a port of the router"
         );
-        self.wake_publisher(cx, fx);
+        let mut hop = self.hop(cx, c, line, vc);
         let chunk = self.chunks.get(c);
         let packet = self.packets.get(chunk.packet);
         let (id, visited) = (packet.id, chunk.visited());
-        // With one way per packet all its chunks ask as the first one does, and draw the same random numbers.
-        let follow = cx.net.config.route_per == RoutePer::Packet;
-        let index = if follow { 0 } else { chunk.index() };
-        let mut hop = Hop {
-            router,
-            in_port,
-            vc,
-            visited,
-            source: packet.source(),
-            destination: packet.destination,
-            state: self.notes.get(c),
-            random: cx
-                .net
-                .route_stream
-                .owned_by(id.key())
-                .at(u64::from(index) << 32 | u64::from(visited) << 16),
-        };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
-        let route_of = cx.net.routes.route_of(packet.start, vc);
+        let routes = &cx.net.routes;
+        let route_of = if Self::FULL { routes.route_of(packet.start, vc) } else { routes.only() };
+        let follow = cx.net.config.route_per == RoutePer::Packet;
         // Diverted chunks all go one path.
         let trail = follow && many && !R::RULES.heads_only && !route_of.diverted && !route_of.oblivious;
         // An adaptive routing sees other queues by the time that later chunks come, so its first answer is kept for them.
@@ -158,7 +194,8 @@ impl<R: Router> Net<R> {
     /// Touches the output that the chunk of a flight on link `u` will take, if that is known ahead.
     #[inline]
     pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: FlightRow) {
-        let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
+        let line = Self::line(cx, u);
+        let End::Router { base, .. } = line.end else { return };
         // Where heads alone are routed, channels come in classes, which this does not know.
         if !cx.net.routes.oblivious() || (R::RULES.heads_only && cx.net.routes.change()) {
             return;
@@ -169,17 +206,12 @@ impl<R: Router> Net<R> {
         if self.branches(cx, flight.chunk).is_some() {
             return;
         }
-        let mut hop = Hop {
-            router,
-            in_port,
-            vc: flight.vc,
-            visited: chunk.visited(),
-            source: packet.source(),
-            destination: packet.destination,
-            state: self.notes.get(flight.chunk),
-            random: cx.net.route_stream,
-        };
-        let choice = cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind);
+        // As in [`Self::decide`]: chunks that follow nobody leave no answers.
+        let known = packet.answer(usize::from(chunk.visited()));
+        let choice = known.unwrap_or_else(|| {
+            let mut hop = self.hop(cx, flight.chunk, line, flight.vc);
+            cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind)
+        });
         self.ports.prefetch(base.plus(choice.port.number()));
         self.vcs.prefetch(self.first_vc(base.plus(choice.port.number())));
     }

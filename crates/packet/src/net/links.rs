@@ -3,7 +3,7 @@
 use super::{Complete, Net, Router, Static};
 use crate::{
     effects::{Fx, Record},
-    network::End,
+    network::{End, Line, Timing},
     rows::{Flight, Signs},
     transport::word::{How, Word},
 };
@@ -16,6 +16,27 @@ use base::{
     time::Ps,
 };
 
+/// An upstream port with what describes its link: looked up once where a handler asks several times.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// The port itself, by local number.
+    pub port: LocalPort,
+    /// What is known of its link.
+    pub line: &'a Line,
+    /// How long things take there.
+    pub timing: &'a Timing,
+}
+
+impl<'a> Output<'a> {
+    /// That of a port.
+    #[inline]
+    #[must_use]
+    pub fn of(cx: &'a Static, port: LocalPort) -> Self {
+        let line = &cx.local.lines[port];
+        Self { port, line, timing: &cx.net.timings[usize::from(line.timing)] }
+    }
+}
+
 impl<R: Router> Net<R> {
     /// A chunk starts onto a link at `start`.
     #[inline]
@@ -25,11 +46,24 @@ impl<R: Router> Net<R> {
         c: ChunkRow,
         u: LocalPort,
         vc: ChannelId,
+        start: Ps,
+        fx: &mut impl Fx,
+    ) {
+        self.put_on(cx, c, Output::of(cx, u), vc, start, fx);
+    }
+
+    /// The same for who has looked the link up.
+    #[inline]
+    pub fn put_on(
+        &mut self,
+        cx: &Static,
+        c: ChunkRow,
+        out: Output<'_>,
+        vc: ChannelId,
         mut start: Ps,
         fx: &mut impl Fx,
     ) {
-        let line = Self::line(cx, u);
-        let timing = &cx.net.timings[line.timing as usize];
+        let Output { port: u, line, timing } = out;
         let chunk = self.chunks.get(c);
         let mut span = timing.chunk;
         if !cx.net.uniform {
@@ -68,7 +102,7 @@ impl<R: Router> Net<R> {
                 port.flight.is_empty() || self.flights.get(port.flight.tail).time <= time,
                 "chunks of a link arrive in the order in which they were put on it"
             );
-            port.flight.push(&mut self.flights, flight);
+            port.flight.append(&mut self.flights, flight);
         }
     }
 
@@ -77,8 +111,7 @@ impl<R: Router> Net<R> {
     pub fn take_flight(&mut self, u: LocalPort) -> (Flight, Option<Ps>) {
         let first = self.ports.get(u).flight.head;
         debug_assert!(!first.is_nil(), "only a link with a chunk on it is taken from");
-        let flight = *self.flights.get(first);
-        self.flights.give(first);
+        let flight = self.flights.take_out(first);
         self.ports.edit(u).flight.head = flight.next;
         (flight, (!flight.next.is_nil()).then(|| self.flights.get(flight.next).time))
     }
@@ -91,9 +124,8 @@ impl<R: Router> Net<R> {
             if first.is_nil() || self.flights.get(first).time >= t {
                 return;
             }
-            let flight = *self.flights.get(first);
+            let flight = self.flights.take_out(first);
             self.ports.edit(u).flight.head = flight.next;
-            self.flights.give(first);
             self.deliver(cx, &flight, u, fx);
         }
     }
@@ -106,8 +138,7 @@ impl<R: Router> Net<R> {
             }
         }
         // A terminal takes out what arrives at once: the buffer before it is free when the chunk is there.
-        let chunk = *self.chunks.get(flight.chunk);
-        self.chunks.give(flight.chunk);
+        let chunk = self.chunks.take_out(flight.chunk);
         self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
         let packet = self.packets.edit(chunk.packet);
         debug_assert!(packet.here > 0 && packet.delivered < packet.chunks, "every chunk arrives once");

@@ -42,6 +42,7 @@ use engine::{
     key::Class,
     state::{Journal, Row, Table, map::Map, mode::Mode},
 };
+pub use links::Output;
 use model::failure::Failure;
 pub use notes::Notes;
 use published::Published;
@@ -85,6 +86,8 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     const QUEUES: bool = false;
     /// It copies chunks of multicasts ([`Net::branches`]); without, such jobs are refused.
     const COPIES: bool = false;
+    /// A credit that nobody waits for ([`Router::pressed`]) does nothing but count ([`Router::credit`] need not hear of it).
+    const COUNTS: bool = false;
     /// Its part of a port's row: at most four bytes.
     type Port: Row + Default + Send;
     /// Its part of a virtual channel's row: at most eight bytes.
@@ -448,8 +451,7 @@ impl<R: Router> Net<R> {
             return false;
         }
         let line = Self::line(cx, u);
-        let Flight { chunk, vc, next, .. } = *self.flights.get(first);
-        self.flights.give(first);
+        let Flight { chunk, vc, next, .. } = self.flights.take_out(first);
         let port = self.ports.edit(u);
         port.flight.head = next;
         // Set before the chunk is passed on: that returns a credit to this very port, which may ask what is set.

@@ -9,7 +9,7 @@ use crate::{
     congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
-    net::{Channel, Net, Notes, Router, Static, channels},
+    net::{Channel, Net, Notes, Output, Router, Static, channels},
     network::{End, Line, Network},
 };
 use crate::{
@@ -75,6 +75,7 @@ impl<M: Mode> Router for WindowRouter<M> {
     };
     const QUEUES: bool = true;
     const COPIES: bool = true;
+    const COUNTS: bool = true;
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
     type Vc = List<ChunkRow>;
@@ -133,7 +134,7 @@ impl<M: Mode> Router for WindowRouter<M> {
     /// Rule 3: all services of a router's port that start before `t`.
     #[inline]
     fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
-        if n.ports.get(u).own.waiting != 0 {
+        if n.lags(u, t) {
             n.catch_up(cx, u, t, fx);
         }
     }
@@ -273,8 +274,9 @@ impl<M: Mode> Net<WindowRouter<M>> {
         self.notes.set(c, choice.state);
         self.chunks.edit(c).visit();
         debug_assert!(self.packets.get(self.chunks.get(c).packet).here > 0, "what arrives is here");
-        if self.ready(cx, u, choice.vc, fx) {
-            self.accept(cx, c, u, choice.vc, fx);
+        let out = Output::of(cx, u);
+        if self.ready(cx, out, choice.vc, fx) {
+            self.accept(cx, c, out, choice.vc, fx);
             self.return_credit(cx, from, from_vc, now, fx);
         } else {
             // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
@@ -285,14 +287,14 @@ impl<M: Mode> Net<WindowRouter<M>> {
 
     /// Brings output `u` to the present instant for a chunk that arrives for it, which counts as backlog from now on: whether the window has room for it.
     #[inline(always)]
-    fn ready(&mut self, cx: &Static, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) -> bool {
+    fn ready(&mut self, cx: &Static, out: Output<'_>, vc: ChannelId, fx: &mut impl Fx) -> bool {
+        let Output { port: u, line, timing } = out;
         let now = fx.now();
         // Services that start before now come first: this chunk is not among those that they choose from.
-        let out = Self::line(cx, u);
-        if self.ports.get(u).own.waiting != 0 {
+        if self.lags(u, now) {
             self.catch_up(cx, u, now, fx);
         }
-        if let End::Terminal { .. } = out.end {
+        if let End::Terminal { .. } = line.end {
             self.eject(cx, u, now, fx);
         }
         let port = self.ports.edit(u);
@@ -303,7 +305,6 @@ impl<M: Mode> Net<WindowRouter<M>> {
         if port.own.blocked == 0 && release_of(port.first_credit) <= now {
             self.drain_credits(u, now);
         }
-        let timing = &cx.net.timings[out.timing as usize];
         free && self.vcs.get(self.vc_row(u, vc)).occupancy < timing.capacity
     }
 
@@ -349,8 +350,9 @@ impl<M: Mode> Net<WindowRouter<M>> {
         for branch in self.branches(cx, c).unwrap_or_default() {
             let (u, vc) = (base.plus(branch.choice.port.number()), branch.choice.vc);
             let copy = self.copy(cx, c, branch);
-            if self.ready(cx, u, vc, fx) {
-                self.accept(cx, copy, u, vc, fx);
+            let out = Output::of(cx, u);
+            if self.ready(cx, out, vc, fx) {
+                self.accept(cx, copy, out, vc, fx);
                 continue;
             }
             // Nobody looks at these rows before the event ends, so the ring may be open meanwhile.
@@ -383,27 +385,20 @@ impl<M: Mode> Net<WindowRouter<M>> {
     }
 
     /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
-    #[inline]
-    fn accept(&mut self, cx: &Static, c: ChunkRow, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) {
-        let now = fx.now();
-        let chunk = self.chunks.get(c);
+    #[inline(always)]
+    fn accept(&mut self, cx: &Static, c: ChunkRow, out: Output<'_>, vc: ChannelId, fx: &mut impl Fx) {
+        let (Output { port: u, line, timing }, now) = (out, fx.now());
+        let chunk = self.chunks.edit(c);
+        chunk.next = ChunkRow::NIL;
         let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
-        fx.record(Record::Accepted {
-            time: now + Self::suspended(fx),
-            link: Self::line(cx, u).link,
-            vc,
-            id,
-            index,
-        });
-        let v = self.vc_row(u, vc);
-        let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
-        debug_assert!(self.vcs.get(v).occupancy < capacity, "a window is not overfilled");
-        let row = self.vcs.edit(v);
+        fx.record(Record::Accepted { time: now + Self::suspended(fx), link: line.link, vc, id, index });
+        let row = self.vcs.edit(VcRow::of(u, self.width, vc));
+        debug_assert!(row.occupancy < timing.capacity, "a window is not overfilled");
         row.occupancy += 1;
-        row.own.push(&mut self.chunks, c);
+        row.own.append(&mut self.chunks, c);
         let port = self.ports.edit(u);
         let mut ripened = false;
-        if Self::ripens(cx) && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
+        if Self::ripens(cx) && matches!(line.end, End::Terminal { .. }) {
             let packet = self.packets.edit(self.chunks.get(c).packet);
             packet.accepted += 1;
             ripened = packet.accepted == packet.chunks;
@@ -445,7 +440,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
                 self.ports.edit(u).own.blocked &= !vc.bit();
             }
             let origin = self.chunks.get(first).origin();
-            self.accept(cx, first, u, vc, fx);
+            self.accept(cx, first, Output::of(cx, u), vc, fx);
             // It holds two buffers for this instant: the new one, and the one that it came in, which it gives back now.
             if !Self::FULL || self.leaves_buffer(first) {
                 let (from, from_vc) = self.origin(cx, u, origin);
@@ -455,14 +450,21 @@ impl<M: Mode> Net<WindowRouter<M>> {
         self.set_credit(cx, u, fx);
     }
 
+    /// Something may have started at a port before `t`: asked before [`Self::catch_up`] is called, since mostly nothing has.
+    #[inline]
+    fn lags(&self, u: LocalPort, t: Ps) -> bool {
+        let port = self.ports.get(u);
+        // The clock without its fraction, which is no later than the rounded one.
+        port.own.waiting != 0 && port.clock.parts().0 < t && port.since < t
+    }
+
     /// Serves a port at which something is pending until the next service starts at `t` or later.
     #[inline]
     fn catch_up(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
-        let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
-        let first_vc = self.first_vc(u);
+        let (out, first_vc) = (Output::of(cx, u), self.first_vc(u));
         loop {
             let port = self.ports.get(u);
-            let start = port.clock.rounded(timing.denominator).max(port.since);
+            let start = port.clock.rounded(out.timing.denominator).max(port.since);
             // A service at `t` itself is not done yet: what is accepted at that instant may still go first in the round.
             if start >= t {
                 return;
@@ -481,7 +483,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             }
             let more = port.own.waiting != 0;
             self.mark(cx, c, u, vc);
-            self.put_on_link(cx, c, u, vc, start, fx);
+            self.put_on(cx, c, out, vc, start, fx);
             if !more {
                 return;
             }
