@@ -37,5 +37,6 @@ mod timeline;
 mod trace;
 mod trace_archived;
 mod trace_formats;
+mod trace_recorded;
 mod trace_written;
 mod verdicts;

@@ -181,3 +181,84 @@ fn a_recording_that_fails_leaves_nothing() {
     assert_eq!(with(&["--", "true"]).status, 7);
     assert_eq!(fs::read_to_string(&file).expect("it is there"), "mine");
 }
+
+/// Fortran's calls reach MPI by its bindings: each of them records what it calls, once.
+#[test]
+fn programs_in_fortran_are_recorded() {
+    let has =
+        Command::new("mpifort").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    if !has {
+        eprintln!("SKIPPED: mpifort is missing: no program in Fortran is recorded");
+        return;
+    }
+    let Some(built) = built() else { return };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces/recorded.F90");
+    let mut texts = Vec::new();
+    for binding in 1..=3 {
+        let program = built.path(&format!("fortran-{binding}"));
+        let binding = format!("-DBINDING={binding}");
+        let status = Command::new("mpifort").args(["-O1", &binding, "-o", &program]).arg(&source).status();
+        assert!(status.expect("mpifort runs").success());
+        let file = format!("{program}.ranks");
+        let asked = ["record", "--out", &file, "--library", &built.library, "--"];
+        let run = netloom(&[&asked[..], &START, &[program.as_str()]].concat());
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{binding}: {}", run.out);
+        let text = fs::read_to_string(&file).expect("it is text");
+        let calls: Vec<&str> = text.lines().filter(|line| !line.starts_with("  compute ")).collect();
+        texts.push(calls.join("\n"));
+        let info = json(&["trace", "info", &file]);
+        // Three rounds, a persistent one and an exchange of four ranks.
+        assert_eq!((&info["messages"]["count"], &info["matching"]), (&(4 * 5).into(), &"exact".into()));
+        assert_eq!(info["not_used"], Json::Array(Vec::new()));
+    }
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+    for line in [
+        "irecv 800 B from 3 tag 1 as r0",
+        "send_init 28 B to 1 tag 9 as r",
+        "sendrecv 20 B to 1 tag 4 recv 20 B from 3 tag 4",
+        "allreduce 80 B",
+        "bcast 40 B root 0 comm c1",
+    ] {
+        assert!(texts[0].contains(line), "{line}: {}", texts[0]);
+    }
+}
+
+/// A program that is recorded twice, by EZTrace and here, has the same messages and collectives of every rank in the same order.
+#[test]
+fn eztrace_sees_the_same_messages() {
+    if !Command::new("eztrace").arg("-h").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
+        eprintln!("SKIPPED: eztrace is missing: there is no other recording to compare with");
+        return;
+    }
+    let Some(built) = built() else { return };
+    let program = built.path("exchanged");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces/exchanged.c");
+    let status = Command::new("mpicc").args(["-O1", "-o", &program]).arg(source).status();
+    assert!(status.expect("mpicc runs").success());
+    let (file, folder) = (built.path("ours.ranks"), built.path("theirs"));
+    let asked = ["record", "--out", &file, "--library", &built.library, "--"];
+    let run = netloom(&[&asked[..], &START, &[program.as_str()]].concat());
+    assert_eq!((run.status, run.err.as_str()), (0, ""), "{}", run.out);
+    let [environment, start @ ..] = &START[..] else { panic!("a command") };
+    let eztrace = ["eztrace", "-t", "openmpi", "-o", &folder, &program];
+    let run = Command::new(environment).args(start).args(eztrace).output().expect("it runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let anchor = format!("{folder}/exchanged_trace/eztrace_log.otf2");
+    let theirs = built.path("theirs.ranks");
+    let run = netloom(&["trace", "convert", &anchor, &theirs]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let calls = |file: &str| {
+        let text = fs::read_to_string(file).expect("it is text");
+        let kept = text.lines().map(|line| line.split(" as r").next().unwrap_or("").trim());
+        let moves = |line: &&str| {
+            ["send", "isend", "recv", "allreduce", "bcast", "barrier", "rank "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        kept.filter(moves).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (ours, theirs) = (calls(&file), calls(&theirs));
+    assert_eq!(ours, theirs);
+    // Five rounds of four ranks: a send and a receive in the ring, one between neighbours, two collectives; a barrier. And the heads of the ranks.
+    assert_eq!(ours.len(), 4 * (5 * 6 + 1) + 4, "{ours:?}");
+}

@@ -171,7 +171,7 @@ fn conversions_there_and_back() {
     for (arguments, status, reported) in [
         ([EXAMPLE, &path("a.bin"), "--to=goal-binary"], 7, "exists already"),
         ([EXAMPLE, &path("a.txt"), "--force"], 2, "does not show the format"),
-        ([EXAMPLE, &path("a.otf2"), "--force"], 2, "needs the times of a run"),
+        ([EXAMPLE, &path("a.otf2"), "--force"], 2, "has no recorded times"),
         ([EXAMPLE, &path("a.bin.gz"), "--force"], 2, "is not packed"),
         ([EXAMPLE, &path("a.ranks"), "--force"], 2, "cannot be written as MPI calls"),
         ([RANKS, &path("x.goal"), "--library=opnmpi"], 2, "did you mean `openmpi`?"),

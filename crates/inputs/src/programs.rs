@@ -3,7 +3,7 @@
 
 use crate::text;
 use base::index::RankId;
-use netloom::conversion::{Conversion, Reshape, convert, library, read};
+use netloom::conversion::{Conversion, Reshape, Target, convert, library, read};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -46,6 +46,7 @@ pub fn program(files: &[PathBuf]) -> Result<(), String> {
         again(file, &lowered)?;
         if let Content::Script(script) = &content {
             rewritten(file, &**script)?;
+            recorded(file, &**script);
         }
     }
     drop(content.dropped());
@@ -145,14 +146,32 @@ fn words(script: &dyn Script, rank: RankId) -> Result<String, String> {
     Ok(words)
 }
 
+/// Calls with recorded times, written as an archive and for Paraver: the archive is read again.
+fn recorded(file: &Path, script: &dyn Script) {
+    let folder = file.with_file_name("archived");
+    let anchor = folder.join("traces.otf2");
+    if written(file, &anchor, Target::Program(Format::Otf2)).is_some() {
+        let (_, content) =
+            read(&anchor, Scale::DEFAULT).unwrap_or_else(|e| panic!("what is written can be read: {e}"));
+        assert_eq!(content.ranks(), script.ranks());
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+        written(file, &file.with_file_name("archived.prv"), Target::Paraver);
+    }
+}
+
 /// The file in another format; none if that cannot hold it.
 fn converted(file: &Path, to: Format) -> Result<Option<PathBuf>, String> {
     let out = file.with_file_name(format!("converted.{}", to.name()));
+    Ok(written(file, &out, Target::Program(to)))
+}
+
+/// The file as another one; none if that cannot hold it.
+fn written(file: &Path, out: &Path, to: Target) -> Option<PathBuf> {
     let scale = Scale::DEFAULT;
     let asked = Conversion {
         file,
         scale,
-        out: &out,
+        out,
         to: Some(to),
         reshape: Reshape::default(),
         library: "openmpi",
@@ -160,12 +179,12 @@ fn converted(file: &Path, to: Format) -> Result<Option<PathBuf>, String> {
         force: true,
     };
     match convert(&asked) {
-        Ok(_) => Ok(Some(out)),
+        Ok(_) => Some(out.to_owned()),
         // The format has no words for it, or a rank turned out to be damaged.
         Err(e) => {
             let text = text::of(&e);
             assert!(!text.is_empty() && !out.exists(), "what cannot be written leaves nothing: {text}");
-            Ok(None)
+            None
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     error::{Error, ErrorKind},
-    part_file::PartFile,
+    part_file::{PartFile, unwritable},
+    recorded,
 };
 use base::{index::RankId, param::Problem, time::Ps};
 use flate2::{Compression, write::GzEncoder};
@@ -27,6 +28,36 @@ use workload::program::{
     traces::{Scale, TiWriter},
 };
 
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A file that is read as a program, too; of an archive the anchor.
+    Program(Format),
+    /// Paraver's files: states of ranks and messages, with their times.
+    Paraver,
+}
+
+impl Target {
+    /// Everything that is written, in the order in which messages list the names.
+    pub const ALL: [Self; 6] = [
+        Self::Program(Format::Goal),
+        Self::Program(Format::GoalBinary),
+        Self::Program(Format::Ranks),
+        Self::Program(Format::Ti),
+        Self::Program(Format::Otf2),
+        Self::Paraver,
+    ];
+
+    /// Its name, also on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program(format) => format.name(),
+            Self::Paraver => "paraver",
+        }
+    }
+}
+
 /// What is to be converted, and how.
 #[derive(Clone, Debug)]
 pub struct Conversion<'a> {
@@ -37,7 +68,7 @@ pub struct Conversion<'a> {
     /// File to write; text whose name ends with .gz is packed.
     pub out: &'a Path,
     /// Format to write; left out, the name says it.
-    pub to: Option<Format>,
+    pub to: Option<Target>,
     /// Which part of the program, on how many ranks.
     pub reshape: Reshape,
     /// Whose algorithms collectives follow where the format has no collectives.
@@ -66,8 +97,8 @@ pub struct Reshape {
 pub struct Converted {
     /// Ranks of the program.
     pub ranks: u32,
-    /// Format of the result.
-    pub format: Format,
+    /// What the result is.
+    pub format: Target,
     /// What the result does not say as the file did, and what of the file was not used.
     pub notes: Vec<String>,
 }
@@ -109,17 +140,58 @@ pub fn library(name: &str) -> Result<Chooser, Error> {
 pub fn convert(asked: &Conversion<'_>) -> Result<Converted, Error> {
     let name = asked.out.display().to_string();
     let packed = name.ends_with(".gz");
-    let format = match asked.to {
-        Some(format) => format,
+    let target = match asked.to {
+        Some(target) => target,
         None => by_name(name.strip_suffix(".gz").unwrap_or(&name))?,
+    };
+    let format = match target {
+        Target::Program(format) if format != Format::Otf2 => format,
+        timed => return with_times(timed, packed, asked),
     };
     fits(format, packed, asked.per_rank)?;
     let part_file = PartFile::new(asked.out, asked.force)?;
     let (content, mut notes) = reshaped(read(asked.file, asked.scale)?.1, asked.reshape)?;
     notes.extend(write(&content, format, asked, part_file.part(), packed)?);
     part_file.keep().map_err(|e| unwritable(asked.out, &e))?;
-    notes.extend(content.dropped().into_iter().map(|dropped| format!("not in it: {dropped}")));
-    Ok(Converted { ranks: content.ranks(), format, notes })
+    notes.extend(not_in_it(&content));
+    Ok(Converted { ranks: content.ranks(), format: target, notes })
+}
+
+fn not_in_it(content: &Content) -> impl Iterator<Item = String> {
+    content.dropped().into_iter().map(|dropped| format!("not in it: {dropped}"))
+}
+
+/// Writes what has times, which a trace of a real run alone has.
+fn with_times(target: Target, packed: bool, asked: &Conversion<'_>) -> Result<Converted, Error> {
+    let refused = |message: String, help: &str| Err(Error::new(ErrorKind::Usage, message).with_help(help));
+    if packed || asked.per_rank {
+        let message = format!("{} is written neither packed nor by rank", target.name());
+        return refused(message, "leave `.gz` and `--per-rank` out");
+    }
+    let (format, content) = read(asked.file, asked.scale)?;
+    let Content::Script(script) = &content else { return no_times(format) };
+    if !matches!(format, Format::Otf2 | Format::Dumpi | Format::Allprof) {
+        return no_times(format);
+    }
+    if asked.reshape != Reshape::default() {
+        let message = "a part of a trace, or more ranks, has no recorded times".to_owned();
+        return refused(message, "convert the whole trace");
+    }
+    let mut notes = match target {
+        Target::Paraver => recorded::paraver(&**script, asked.out, asked.force)?,
+        Target::Program(_) => recorded::otf2(&**script, asked.out)?,
+    };
+    if script.marks() {
+        notes.push("marks for time lines were left out".to_owned());
+    }
+    notes.extend(not_in_it(&content));
+    Ok(Converted { ranks: content.ranks(), format: target, notes })
+}
+
+fn no_times(format: Format) -> Result<Converted, Error> {
+    let message = format!("{} has no recorded times, and a trace needs some", format.name());
+    let help = "`netloom run --out DIR` with `output.operations = true` writes OTF2 and Paraver with simulated times";
+    Err(Error::new(ErrorKind::Usage, message).with_help(help))
 }
 
 /// A part of a program on more ranks, and what was left out of it.
@@ -163,13 +235,9 @@ fn reshaped(content: Content, asked: Reshape) -> Result<(Content, Vec<String>), 
 /// Refuses formats that are not written, or not so.
 fn fits(format: Format, packed: bool, per_rank: bool) -> Result<(), Error> {
     let refused = |message: String, help| Err(Error::new(ErrorKind::Usage, message).with_help(help));
-    if format == Format::Otf2 {
-        let help = "`netloom run --out DIR` with `output.operations = true` writes one";
-        return refused("an OTF2 archive needs the times of a run".to_owned(), help);
-    }
     if !matches!(format, Format::Goal | Format::GoalBinary | Format::Ranks | Format::Ti) {
         let message = format!("{} is read but not written", format.name());
-        return refused(message, "write goal, goal-binary, ranks or simgrid-ti");
+        return refused(message, "write goal, goal-binary, ranks, simgrid-ti, otf2 or paraver");
     }
     if packed && format == Format::GoalBinary {
         let message = "a GOAL binary is not packed, since its readers map it into memory";
@@ -182,16 +250,16 @@ fn fits(format: Format, packed: bool, per_rank: bool) -> Result<(), Error> {
     Ok(())
 }
 
-fn by_name(name: &str) -> Result<Format, Error> {
+fn by_name(name: &str) -> Result<Target, Error> {
     match Path::new(name).extension().and_then(|e| e.to_str()) {
-        Some("goal") => Ok(Format::Goal),
-        Some("bin") => Ok(Format::GoalBinary),
-        Some("ranks") => Ok(Format::Ranks),
-        Some("otf2") => Ok(Format::Otf2),
+        Some("goal") => Ok(Target::Program(Format::Goal)),
+        Some("bin") => Ok(Target::Program(Format::GoalBinary)),
+        Some("ranks") => Ok(Target::Program(Format::Ranks)),
+        Some("otf2") => Ok(Target::Program(Format::Otf2)),
+        Some("prv") => Ok(Target::Paraver),
         _ => {
             let message = format!("the name `{name}` does not show the format");
-            let help =
-                "end it with .goal, .bin or .ranks, or add --to goal, goal-binary, ranks or simgrid-ti";
+            let help = "end it with .goal, .bin, .ranks, .otf2 or .prv, or add --to goal, goal-binary, ranks, simgrid-ti, otf2 or paraver";
             Err(Error::new(ErrorKind::Usage, message).with_help(help))
         }
     }
@@ -318,8 +386,4 @@ fn of_calls(error: ranks::WriteError, path: &Path) -> Error {
         ranks::WriteError::Io(e) => unwritable(path, &e),
         ranks::WriteError::Damage(damage) => damaged(damage),
     }
-}
-
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
 }

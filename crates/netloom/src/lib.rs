@@ -54,6 +54,7 @@ pub mod prepare;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod programs;
 pub mod record;
+mod recorded;
 pub mod reference;
 pub mod registry;
 pub mod render;

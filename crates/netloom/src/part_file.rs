@@ -6,6 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The error of a file that cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
+}
+
 /// A file that is being written; gone if it is dropped.
 pub struct PartFile {
     to: PathBuf,

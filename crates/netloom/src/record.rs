@@ -2,9 +2,9 @@
 //! what it calls. Afterwards the ranks become one program of MPI calls (`*.ranks`).
 
 use crate::{
-    conversion::{unwritable, written},
+    conversion::written,
     error::{Error, ErrorKind},
-    part_file::PartFile,
+    part_file::{PartFile, unwritable},
 };
 use base::sorted::SortedMap;
 use std::{
@@ -73,6 +73,7 @@ pub fn build(directory: &Path) -> Result<PathBuf, Error> {
         .current_dir(directory)
         .args(["-shared", "-fPIC", "-O2", "-std=gnu11", "-o", LIBRARY])
         .args(sources)
+        .arg("-ldl")
         .status()
         .map_err(|e| {
             let help = "install MPI's compiler (Debian: libopenmpi-dev or libmpich-dev), or name it in the environment's MPICC";
@@ -187,7 +188,7 @@ fn unseen(rank: u32) -> Error {
     } else {
         format!("rank {rank} was not recorded, others were")
     };
-    let help = "the recorder sees programs in C or C++ that load MPI as a shared library, built for the MPI whose mpicc built the recorder; ranks on \
+    let help = "the recorder sees programs in C, C++ or Fortran that load MPI as a shared library, built for the MPI whose mpicc built the recorder; ranks on \
                 other machines need LD_PRELOAD and NETLOOM_RECORD (Open MPI: `mpirun -x LD_PRELOAD -x NETLOOM_RECORD`) and the directory of the result";
     Error::new(ErrorKind::Program, message).with_help(help)
 }

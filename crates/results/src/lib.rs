@@ -19,6 +19,7 @@ pub mod output;
 pub mod paraver_out;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;
+pub mod recorded;
 pub mod rescue;
 pub mod slow_down;
 pub mod summary;

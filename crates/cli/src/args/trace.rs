@@ -2,12 +2,12 @@
 
 use super::shared::Format;
 use clap::{Args, Subcommand};
-use netloom::values::{RankRange, speed, time, unit_of_time};
-use std::path::PathBuf;
-use workload::program::{
-    file::{Format as ProgramFormat, LIBRARY},
-    traces::Scale,
+use netloom::{
+    conversion::Target,
+    values::{RankRange, speed, time, unit_of_time},
 };
+use std::path::PathBuf;
+use workload::program::{file::LIBRARY, traces::Scale};
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
@@ -60,12 +60,12 @@ pub struct ConvertArgs {
     /// File of rank programs, and the unit of its computations.
     #[command(flatten)]
     pub input: TraceInput,
-    /// File to write; text whose name ends with .gz is packed
+    /// File to write; text whose name ends with .gz is packed. With recorded times: FOLDER/traces.otf2, or NAME.prv
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// Format to write: goal, goal-binary, ranks, simgrid-ti; left out: by the name (.goal, .bin, .ranks)
-    #[arg(long, value_name = "FORMAT", value_parser = program_format)]
-    pub to: Option<ProgramFormat>,
+    /// Format to write: goal, goal-binary, ranks, simgrid-ti, otf2, paraver; left out: by the name (.goal, .bin, .ranks, .otf2, .prv)
+    #[arg(long, value_name = "FORMAT", value_parser = target)]
+    pub to: Option<Target>,
     /// Leave out what comes before the N-th collective of all ranks, and that one; messages across this end are left out at both ends
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub after: u64,
@@ -117,7 +117,7 @@ impl TraceInput {
     }
 }
 
-fn program_format(text: &str) -> Result<ProgramFormat, String> {
-    let found = ProgramFormat::ALL.into_iter().find(|f| f.name() == text);
-    found.ok_or_else(|| format!("there are {}", ProgramFormat::ALL.map(ProgramFormat::name).join(", ")))
+fn target(text: &str) -> Result<Target, String> {
+    let found = Target::ALL.into_iter().find(|target| target.name() == text);
+    found.ok_or_else(|| format!("there are {}", Target::ALL.map(Target::name).join(", ")))
 }

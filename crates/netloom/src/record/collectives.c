@@ -93,16 +93,16 @@ static void block_at(MPI_Comm comm, int root, int count, MPI_Datatype type, int 
 
 #define EXPAND(...) __VA_ARGS__
 #define BOTH(Name, Iname, word, BODY, ARGS, ...)                                                                  \
-    int MPI_##Name(__VA_ARGS__) {                                                                                 \
-        int on = nl_enter(), rc = PMPI_##Name ARGS;                                                               \
+    NL_MPI(Name)(__VA_ARGS__) {                                                                                   \
+        int on = nl_enter(), rc = NL_REAL(Name) ARGS;                                                             \
         if (on) {                                                                                                 \
             if (opened("MPI_" #Name, word, comm)) { BODY; closed(NULL); }                                         \
             nl_leave();                                                                                           \
         }                                                                                                         \
         return rc;                                                                                                \
     }                                                                                                             \
-    int MPI_##Iname(__VA_ARGS__, MPI_Request *request) {                                                          \
-        int on = nl_enter(), rc = PMPI_##Iname(EXPAND ARGS, request);                                             \
+    NL_MPI(Iname)(__VA_ARGS__, MPI_Request *request) {                                                            \
+        int on = nl_enter(), rc = NL_REAL(Iname)(EXPAND ARGS, request);                                           \
         if (on) {                                                                                                 \
             if (opened("MPI_" #Iname, "i" word, comm)) { BODY; closed(request); }                                 \
             nl_leave();                                                                                           \
@@ -222,14 +222,14 @@ static void exchanged(const char *call, MPI_Comm comm, const int sn[], T st, con
 }
 
 #define NEIGHBOUR(Name, BODY, ARGS, ...)                                                                          \
-    int MPI_Neighbor_##Name(__VA_ARGS__) {                                                                        \
-        int on = nl_enter(), rc = PMPI_Neighbor_##Name ARGS;                                                      \
+    NL_MPI(Neighbor_##Name)(__VA_ARGS__) {                                                                        \
+        int on = nl_enter(), rc = NL_REAL(Neighbor_##Name) ARGS;                                                  \
         const char *call = "MPI_Neighbor_" #Name;                                                                 \
         if (on) { BODY; nl_leave(); }                                                                             \
         return rc;                                                                                                \
     }                                                                                                             \
-    int MPI_Ineighbor_##Name(__VA_ARGS__, MPI_Request *request) {                                                 \
-        int on = nl_enter(), rc = PMPI_Ineighbor_##Name(EXPAND ARGS, request);                                    \
+    NL_MPI(Ineighbor_##Name)(__VA_ARGS__, MPI_Request *request) {                                                 \
+        int on = nl_enter(), rc = NL_REAL(Ineighbor_##Name)(EXPAND ARGS, request);                                \
         if (on) { nl_missing("MPI_Ineighbor_" #Name); nl_leave(); }                                               \
         return rc;                                                                                                \
     }

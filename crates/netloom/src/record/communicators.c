@@ -110,8 +110,8 @@ static void copy(const char *call, MPI_Comm parent, MPI_Comm new) {
 }
 
 #define MAKER(How, Name, parent, new, ARGS, ...)                                                                  \
-    int MPI_##Name(__VA_ARGS__) {                                                                                 \
-        int on = nl_enter(), rc = PMPI_##Name ARGS;                                                               \
+    NL_MPI(Name)(__VA_ARGS__) {                                                                                   \
+        int on = nl_enter(), rc = NL_REAL(Name) ARGS;                                                             \
         if (on) {                                                                                                 \
             if (rc == MPI_SUCCESS) How("MPI_" #Name, parent, *(new));                                             \
             nl_leave();                                                                                           \
@@ -135,10 +135,10 @@ MAKER(part, Dist_graph_create_adjacent, comm, new, (comm, in, sources, sw, out, 
       const int sources[], const int sw[], int out, const int targets[], const int tw[], MPI_Info info, int reorder, MPI_Comm *new)
 
 #define FREER(Name)                                                                                               \
-    int MPI_##Name(MPI_Comm *comm) {                                                                              \
+    NL_MPI(Name)(MPI_Comm *comm) {                                                                                \
         int on = nl_enter(), rc;                                                                                  \
         if (on) forget(*comm);                                                                                    \
-        rc = PMPI_##Name(comm);                                                                                   \
+        rc = NL_REAL(Name)(comm);                                                                                 \
         if (on) nl_leave();                                                                                       \
         return rc;                                                                                                \
     }

@@ -26,8 +26,8 @@ static void envelope(const char *to, int count, MPI_Datatype type, int peer, int
 #define ARGS b, count, type, peer, tag, comm
 
 #define BLOCKING(Name, word, to, More, more, ...)                                                                 \
-    int MPI_##Name(__VA_ARGS__ More) {                                                                            \
-        int on = nl_enter(), rc = PMPI_##Name(ARGS more), number;                                                 \
+    NL_MPI(Name)(__VA_ARGS__ More) {                                                                              \
+        int on = nl_enter(), rc = NL_REAL(Name)(ARGS more), number;                                               \
         if (on) {                                                                                                 \
             if ((number = nl_comm(comm)) == NL_UNKNOWN) nl_missing("MPI_" #Name);                                 \
             else { END(word, to); nl_end(); }                                                                     \
@@ -44,8 +44,8 @@ BLOCKING(Rsend, "send", " to ", , , PARAMS)
 BLOCKING(Recv, "recv", " from ", COMMA MPI_Status *status, COMMA status, void *b, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
 
 #define REQUEST(Name, word, to, persistent, ...)                                                                  \
-    int MPI_##Name(__VA_ARGS__, MPI_Request *request) {                                                           \
-        int on = nl_enter(), rc = PMPI_##Name(ARGS, request), number, made;                                       \
+    NL_MPI(Name)(__VA_ARGS__, MPI_Request *request) {                                                             \
+        int on = nl_enter(), rc = NL_REAL(Name)(ARGS, request), number, made;                                     \
         if (on) {                                                                                                 \
             if ((number = nl_comm(comm)) == NL_UNKNOWN) nl_missing("MPI_" #Name);                                 \
             else if ((made = nl_open(*request, persistent)) >= 0) { END(word, to); nl_as(made); nl_end(); }       \
@@ -76,15 +76,15 @@ static void exchange(const char *call, int sent, MPI_Datatype stype, int to, int
     nl_end();
 }
 
-int MPI_Sendrecv(const void *s, int sc, MPI_Datatype st, int to, int stag, void *r, int rcount, MPI_Datatype rt, int from, int rtag,
+NL_MPI(Sendrecv)(const void *s, int sc, MPI_Datatype st, int to, int stag, void *r, int rcount, MPI_Datatype rt, int from, int rtag,
                  MPI_Comm comm, MPI_Status *status) {
-    int on = nl_enter(), rc = PMPI_Sendrecv(s, sc, st, to, stag, r, rcount, rt, from, rtag, comm, status);
+    int on = nl_enter(), rc = NL_REAL(Sendrecv)(s, sc, st, to, stag, r, rcount, rt, from, rtag, comm, status);
     if (on) { exchange("MPI_Sendrecv", sc, st, to, stag, rcount, rt, from, rtag, comm); nl_leave(); }
     return rc;
 }
 
-int MPI_Sendrecv_replace(void *b, int n, MPI_Datatype type, int to, int stag, int from, int rtag, MPI_Comm comm, MPI_Status *status) {
-    int on = nl_enter(), rc = PMPI_Sendrecv_replace(b, n, type, to, stag, from, rtag, comm, status);
+NL_MPI(Sendrecv_replace)(void *b, int n, MPI_Datatype type, int to, int stag, int from, int rtag, MPI_Comm comm, MPI_Status *status) {
+    int on = nl_enter(), rc = NL_REAL(Sendrecv_replace)(b, n, type, to, stag, from, rtag, comm, status);
     if (on) { exchange("MPI_Sendrecv_replace", n, type, to, stag, n, type, from, rtag, comm); nl_leave(); }
     return rc;
 }
@@ -125,33 +125,33 @@ static int take(MPI_Message message, struct matched *found) {
     return 0;
 }
 
-int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
+NL_MPI(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Status seen;
-    int on = nl_enter(), rc = PMPI_Probe(source, tag, comm, &seen);
+    int on = nl_enter(), rc = NL_REAL(Probe)(source, tag, comm, &seen);
     if (on) { probed("MPI_Probe", comm, &seen); nl_leave(); }
     if (status != MPI_STATUS_IGNORE) *status = seen;
     return rc;
 }
 
-int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+NL_MPI(Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     MPI_Status seen;
-    int on = nl_enter(), rc = PMPI_Iprobe(source, tag, comm, flag, &seen);
+    int on = nl_enter(), rc = NL_REAL(Iprobe)(source, tag, comm, flag, &seen);
     if (on) { if (*flag) probed("MPI_Iprobe", comm, &seen); nl_leave(); }
     if (*flag && status != MPI_STATUS_IGNORE) *status = seen;
     return rc;
 }
 
-int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+NL_MPI(Mprobe)(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
     MPI_Status seen;
-    int on = nl_enter(), rc = PMPI_Mprobe(source, tag, comm, message, &seen);
+    int on = nl_enter(), rc = NL_REAL(Mprobe)(source, tag, comm, message, &seen);
     if (on) { probed("MPI_Mprobe", comm, &seen); keep(*message, comm, &seen); nl_leave(); }
     if (status != MPI_STATUS_IGNORE) *status = seen;
     return rc;
 }
 
-int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+NL_MPI(Improbe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
     MPI_Status seen;
-    int on = nl_enter(), rc = PMPI_Improbe(source, tag, comm, flag, message, &seen);
+    int on = nl_enter(), rc = NL_REAL(Improbe)(source, tag, comm, flag, message, &seen);
     if (on) {
         if (*flag) { probed("MPI_Improbe", comm, &seen); keep(*message, comm, &seen); }
         nl_leave();
@@ -160,9 +160,9 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mess
     return rc;
 }
 
-int MPI_Mrecv(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
+NL_MPI(Mrecv)(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
     MPI_Message before = *message;
-    int on = nl_enter(), rc = PMPI_Mrecv(b, count, type, message, status);
+    int on = nl_enter(), rc = NL_REAL(Mrecv)(b, count, type, message, status);
     struct matched found;
     if (on) {
         if (!take(before, &found)) nl_missing("MPI_Mrecv");
@@ -172,9 +172,9 @@ int MPI_Mrecv(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_S
     return rc;
 }
 
-int MPI_Imrecv(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
+NL_MPI(Imrecv)(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
     MPI_Message before = *message;
-    int on = nl_enter(), rc = PMPI_Imrecv(b, count, type, message, request), made;
+    int on = nl_enter(), rc = NL_REAL(Imrecv)(b, count, type, message, request), made;
     struct matched found;
     if (on) {
         if (!take(before, &found)) nl_missing("MPI_Imrecv");
@@ -189,21 +189,21 @@ int MPI_Imrecv(void *b, int count, MPI_Datatype type, MPI_Message *message, MPI_
     return rc;
 }
 
-int MPI_Request_free(MPI_Request *request) {
+NL_MPI(Request_free)(MPI_Request *request) {
     int on = nl_enter(), number, rc;
     if (on && (number = nl_release(*request)) >= 0) {
         nl_begin("free r");
         nl_number((unsigned long long)number);
         nl_end();
     }
-    rc = PMPI_Request_free(request);
+    rc = NL_REAL(Request_free)(request);
     if (on) nl_leave();
     return rc;
 }
 
 /* A receive that is cancelled may never end: nobody waits for it in the trace. */
-int MPI_Cancel(MPI_Request *request) {
-    int on = nl_enter(), number, rc = PMPI_Cancel(request);
+NL_MPI(Cancel)(MPI_Request *request) {
+    int on = nl_enter(), number, rc = NL_REAL(Cancel)(request);
     if (on) {
         nl_missing("MPI_Cancel");
         if ((number = nl_release(*request)) >= 0) {
@@ -250,14 +250,14 @@ static void started(int n, const MPI_Request requests[]) {
     names("start", n);
 }
 
-int MPI_Start(MPI_Request *request) {
-    int on = nl_enter(), rc = PMPI_Start(request);
+NL_MPI(Start)(MPI_Request *request) {
+    int on = nl_enter(), rc = NL_REAL(Start)(request);
     if (on) { started(1, request); nl_leave(); }
     return rc;
 }
 
-int MPI_Startall(int n, MPI_Request requests[]) {
-    int on = nl_enter(), rc = PMPI_Startall(n, requests);
+NL_MPI(Startall)(int n, MPI_Request requests[]) {
+    int on = nl_enter(), rc = NL_REAL(Startall)(n, requests);
     if (on) { started(n, requests); nl_leave(); }
     return rc;
 }
@@ -294,10 +294,10 @@ static void any_over(int n, int ended, const int which[]) {
 }
 
 #define WAITS(Name, n, requests, CALL, BODY, ...)                                                                 \
-    int MPI_##Name(__VA_ARGS__) {                                                                                 \
+    NL_MPI(Name)(__VA_ARGS__) {                                                                                   \
         int on = nl_enter(), rc;                                                                                  \
         if (on) look(n, requests);                                                                                \
-        rc = PMPI_##Name CALL;                                                                                    \
+        rc = NL_REAL(Name) CALL;                                                                                  \
         if (on) { BODY; nl_leave(); }                                                                             \
         return rc;                                                                                                \
     }

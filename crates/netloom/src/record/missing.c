@@ -2,8 +2,8 @@
 #include "record.h"
 
 #define MISSING(Name, ARGS, ...)                                                                                  \
-    int MPI_##Name(__VA_ARGS__) {                                                                                 \
-        int on = nl_enter(), rc = PMPI_##Name ARGS;                                                               \
+    NL_MPI(Name)(__VA_ARGS__) {                                                                                   \
+        int on = nl_enter(), rc = NL_REAL(Name) ARGS;                                                             \
         if (on) { nl_missing("MPI_" #Name); nl_leave(); }                                                         \
         return rc;                                                                                                \
     }

@@ -1,6 +1,7 @@
 /* Begin and end of a recording, its file, and the numbers of requests. */
 #define _GNU_SOURCE
 #include "record.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +25,15 @@ static struct { const char *name; unsigned long long count; } missing[KINDS];
 struct request { uint64_t key; int number, persistent, started; struct request *next; };
 static struct request *buckets[BUCKETS], *spare;
 static int *numbers, free_numbers, room, made;
+
+void *nl_real(const char *name) {
+    void *real = dlsym(RTLD_NEXT, name);
+    if (!real) {
+        fprintf(stderr, "netloom record: there is no %s in the MPI library\n", name);
+        abort();
+    }
+    return real;
+}
 
 static long long now(void) {
     struct timespec t;
@@ -227,28 +237,28 @@ static void end(int whole) {
     close(file);
 }
 
-int MPI_Init(int *argc, char ***argv) {
-    int rc = PMPI_Init(argc, argv);
+NL_MPI(Init)(int *argc, char ***argv) {
+    int rc = NL_REAL(Init)(argc, argv);
     begin();
     return rc;
 }
 
 /* Calls of several threads at once have no order in a trace: no more is granted than one after the other. */
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+NL_MPI(Init_thread)(int *argc, char ***argv, int required, int *provided) {
     int most = getenv("NETLOOM_RECORD") && required > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : required;
-    int rc = PMPI_Init_thread(argc, argv, most, provided);
+    int rc = NL_REAL(Init_thread)(argc, argv, most, provided);
     begin();
     return rc;
 }
 
-int MPI_Finalize(void) {
+NL_MPI(Finalize)(void) {
     if (nl_enter()) end(1);
-    return PMPI_Finalize();
+    return NL_REAL(Finalize)();
 }
 
-int MPI_Abort(MPI_Comm comm, int code) {
+NL_MPI(Abort)(MPI_Comm comm, int code) {
     end(0);
-    return PMPI_Abort(comm, code);
+    return NL_REAL(Abort)(comm, code);
 }
 
 __attribute__((destructor)) static void left(void) { end(0); }

@@ -7,6 +7,20 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Defines a call of MPI under both of its names. Bindings of other languages call C's under the second one: Open MPI's of Fortran do. */
+#define NL_MPI(Name)                                                                                              \
+    extern __typeof__(PMPI_##Name) PMPI_##Name __attribute__((alias("MPI_" #Name)));                              \
+    int MPI_##Name
+
+/* The same call in MPI's own library. */
+#define NL_REAL(Name)                                                                                             \
+    (*({                                                                                                          \
+        static __typeof__(PMPI_##Name) *real;                                                                     \
+        if (!real) *(void **)&real = nl_real("PMPI_" #Name);                                                      \
+        real;                                                                                                     \
+    }))
+void *nl_real(const char *name);
+
 /* Communicators that have no number in the trace: of the caller alone, and those whose making could not be written. */
 #define NL_SELF (-1)
 #define NL_UNKNOWN (-2)

@@ -118,8 +118,8 @@ static void transfer(const char *call, const char *word, const char *way, int n,
 }
 
 #define WRAPPED(Name, ARGS, WRITE, ...)                                                                           \
-    int MPI_##Name(__VA_ARGS__) {                                                                                 \
-        int on = nl_enter(), rc = PMPI_##Name ARGS;                                                               \
+    NL_MPI(Name)(__VA_ARGS__) {                                                                                   \
+        int on = nl_enter(), rc = NL_REAL(Name) ARGS;                                                             \
         if (on) { if (rc == MPI_SUCCESS) { WRITE; } nl_leave(); }                                                 \
         return rc;                                                                                                \
     }
@@ -139,10 +139,10 @@ WRAPPED(Win_allocate_shared, (size, unit, info, comm, b, win), add("MPI_Win_allo
         MPI_Info info, MPI_Comm comm, void *b, MPI_Win *win)
 WRAPPED(Win_create_dynamic, (info, comm, win), add("MPI_Win_create_dynamic", comm, *win), MPI_Info info, MPI_Comm comm, MPI_Win *win)
 
-int MPI_Win_free(MPI_Win *win) {
+NL_MPI(Win_free)(MPI_Win *win) {
     int on = nl_enter(), rc;
     if (on) forget("MPI_Win_free", *win);
-    rc = PMPI_Win_free(win);
+    rc = NL_REAL(Win_free)(win);
     if (on) nl_leave();
     return rc;
 }

@@ -11,7 +11,7 @@
 use super::{
     Damage,
     input::Input,
-    mpi::{self, Call, Calls, Collective, CollectiveKind, CommRank, Envelope, Mode, Request, Script, WORLD},
+    mpi::{self, Call, Calls, Collective, CommRank, Envelope, Mode, Recorded, Request, Script, WORLD},
 };
 use ahead::{Ahead, Completion, End, damage};
 use base::{
@@ -20,6 +20,7 @@ use base::{
     sorted::{SortedMap, SortedSet},
 };
 use dropped::Dropped;
+use held::Held;
 use marks::Marks;
 use members::{Group, by_rank, functions, groups, ranks};
 use operation::{goes_on_beside, uneven};
@@ -30,6 +31,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use windows::{Found, Windows, from_the_start};
+
+pub use write::write;
 
 /// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
 type Uneven = SortedMap<u32, Vec<SortedMap<CommRank, (u64, u64)>>>;
@@ -90,6 +93,10 @@ impl Script for Otf2 {
 
     fn open_marked(&self, rank: RankId) -> Box<dyn Calls> {
         Box::new(Reader { marks: Some(Marks::default()), ..Reader::new(Arc::clone(&self.0), rank) })
+    }
+
+    fn open_recorded(&self, rank: RankId) -> Box<dyn Calls> {
+        Box::new(Reader { held: Some(Held::default()), ..Reader::new(Arc::clone(&self.0), rank) })
     }
 
     fn marks(&self) -> bool {
@@ -217,6 +224,8 @@ struct Reader {
     marks: Option<Marks>,
     /// Markers of the rank so far.
     noted: usize,
+    /// When calls were recorded, if it is asked for. They are handed over when their function is left: only then it is known when they were over.
+    held: Option<Held>,
 }
 
 impl Reader {
@@ -254,11 +263,25 @@ impl Reader {
             uneven: SortedMap::new(),
             marks: None,
             noted: 0,
+            held: None,
         }
     }
 
     fn push(&mut self, call: Call) {
         self.ready.push_back((call, self.position));
+        if let Some(held) = &mut self.held {
+            held.push(self.now.unwrap_or(0));
+        }
+    }
+
+    /// The next call that waits, unless its function is still to be left.
+    fn taken(&mut self) -> Option<(Call, u32)> {
+        let Some(held) = &mut self.held else { return self.ready.pop_front() };
+        let taken = if self.depth > 0 { None } else { self.ready.pop_front() };
+        if taken.is_some() {
+            held.take(self.ready.len(), self.resumed);
+        }
+        taken
     }
 
     /// Computation up to now, if no MPI function is entered.
@@ -352,6 +375,9 @@ impl Reader {
                     };
                     self.both = name.starts_with("MPI_Sendrecv");
                     self.function = region;
+                    if let Some(held) = &mut self.held {
+                        held.entered = time;
+                    }
                     self.windows.entered();
                 }
                 self.depth += 1;
@@ -475,7 +501,6 @@ impl Reader {
         (sent, received): (u64, u64),
         request: Option<Request>,
     ) -> Result<bool, Damage> {
-        use operation as o;
         let number = match self.trace.groups.get(&comm) {
             Some(Group::Alone) => return Ok(false),
             Some(Group::Some(number, _)) => *number,
@@ -486,27 +511,7 @@ impl Reader {
             }
         };
         let size = self.trace.size(comm, self.rank).0.max(1);
-        let either = |first: u64, second: u64| if first > 0 { first } else { second };
-        let (kind, bytes) = match op {
-            o::BARRIER | o::CREATE_HANDLE => (CollectiveKind::Barrier, 0),
-            o::BCAST => (CollectiveKind::Bcast, either(received, sent / size)),
-            o::GATHER => (CollectiveKind::Gather, either(sent, received / size)),
-            o::SCATTER => (CollectiveKind::Scatter, either(received, sent / size)),
-            o::ALLGATHER => (CollectiveKind::Allgather, received / size),
-            o::ALLTOALL => (CollectiveKind::Alltoall, either(sent, received) / size),
-            o::ALLREDUCE => (CollectiveKind::Allreduce, either(sent, received)),
-            o::REDUCE => (CollectiveKind::Reduce, either(sent, received)),
-            o::SCAN => (CollectiveKind::Scan, either(sent, received)),
-            o::EXSCAN => (CollectiveKind::Exscan, either(sent, received)),
-            o::REDUCE_SCATTER_BLOCK => (CollectiveKind::ReduceScatterBlock, either(received, sent / size)),
-            o::GATHERV => (CollectiveKind::Gatherv, 0),
-            o::SCATTERV => (CollectiveKind::Scatterv, 0),
-            o::ALLGATHERV => (CollectiveKind::Allgatherv, 0),
-            o::ALLTOALLV | o::ALLTOALLW => (CollectiveKind::Alltoallv, 0),
-            o::REDUCE_SCATTER => (CollectiveKind::ReduceScatter, 0),
-            // Handles that are given back, and allocations.
-            _ => return Ok(false),
-        };
+        let Some((kind, bytes)) = operation::kind(op, size, (sent, received)) else { return Ok(false) };
         let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
         let root = CommRank::new(if root == u32::MAX { 0 } else { root });
         self.push(Call::Collective(Collective {
@@ -532,26 +537,8 @@ impl Reader {
         let none = SortedMap::new();
         let all = trace.uneven()?.get(&comm).and_then(|list| list.get(which)).unwrap_or(&none);
         let of = |rank: u64| all.get(&CommRank::new(rank as u32)).copied().unwrap_or((0, 0));
-        use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV};
         let me = u64::from(trace.size(comm, self.rank).1);
-        Ok(match op {
-            GATHERV => (0..size).map(|r| of(r).0).collect(),
-            ALLGATHERV => {
-                let (sent, most) =
-                    ((0..size).map(|r| of(r).0), (0..size).map(|r| of(r).1).max().unwrap_or(0));
-                // What a rank sends is reported once, or once for each that gets it.
-                if sent.clone().sum::<u64>() > most {
-                    sent.map(|s| s / size).collect()
-                } else {
-                    sent.collect()
-                }
-            }
-            ALLTOALLV | ALLTOALLW => {
-                let to = (0..size).map(|_| of(me).0 / size);
-                to.chain((0..size).map(|r| of(r).0 / size)).collect()
-            }
-            _ => (0..size).map(|r| of(r).1).collect(),
-        })
+        Ok(operation::counts(op, size, me, of))
     }
 }
 
@@ -560,9 +547,13 @@ impl Calls for Reader {
         self.now
     }
 
+    fn recorded(&self) -> Option<Recorded> {
+        self.held.as_ref().and_then(|held| held.given)
+    }
+
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
         loop {
-            if let Some(call) = self.ready.pop_front() {
+            if let Some(call) = self.taken() {
                 return Ok(Some(call));
             }
             if self.events.is_none() {
@@ -591,9 +582,11 @@ impl Calls for Reader {
 
 mod ahead;
 mod dropped;
+mod held;
 mod marks;
 mod members;
 mod operation;
 #[cfg(test)]
 mod tests;
 mod windows;
+mod write;

@@ -369,6 +369,11 @@ pub trait Script: Send + Sync {
         self.open(rank)
     }
 
+    /// The same where each call says when it was recorded ([`Calls::recorded`]), as far as the source has times.
+    fn open_recorded(&self, rank: RankId) -> Box<dyn Calls> {
+        self.open(rank)
+    }
+
     /// True if [`Script::open_marked`] has marks, of some rank.
     fn marks(&self) -> bool {
         false
@@ -408,6 +413,17 @@ pub trait Script: Send + Sync {
     }
 }
 
+/// When a call was recorded: picoseconds from an instant that is the same for all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When the program called.
+    pub begin: Ps,
+    /// When the call was over.
+    pub end: Ps,
+    /// When between the two the message left or arrived, or the request ended, if the source says.
+    pub at: Option<Ps>,
+}
+
 /// Reads one rank's calls.
 pub trait Calls: Send {
     /// The next call and its position; `None` at the end.
@@ -418,6 +434,12 @@ pub trait Calls: Send {
 
     /// When what was read last was recorded: picoseconds from an instant that is the same for all ranks. `None` if the source has no times, or none yet.
     fn time(&self) -> Option<Ps> {
+        None
+    }
+
+    /// When the call that was handed over last was recorded, of readers that [`Script::open_recorded`] gave. `None` if the source has no times, and of
+    /// computations and what the source does not date.
+    fn recorded(&self) -> Option<Recorded> {
         None
     }
 

@@ -1,4 +1,7 @@
-//! Numbers of OTF2's collectives, and what is special about some.
+//! Numbers of OTF2's collectives, what they are to MPI, and what is special about some.
+
+use crate::program::mpi::{Collective, CollectiveKind as K};
+use std::sync::Arc;
 
 pub const BARRIER: u8 = 0;
 pub const BCAST: u8 = 1;
@@ -42,4 +45,77 @@ pub fn goes_on_beside(name: &str) -> bool {
 /// True if ranks may have different bytes in it, which algorithms must know of each other.
 pub fn uneven(operation: u8) -> bool {
     matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
+}
+
+/// The collective of a number and its bytes, where the calling rank of `size` sends and receives so many; none of handles that are given back, and allocations.
+pub fn kind(operation: u8, size: u64, (sent, received): (u64, u64)) -> Option<(K, u64)> {
+    let either = |first: u64, second: u64| if first > 0 { first } else { second };
+    Some(match operation {
+        BARRIER | CREATE_HANDLE => (K::Barrier, 0),
+        BCAST => (K::Bcast, either(received, sent / size)),
+        GATHER => (K::Gather, either(sent, received / size)),
+        SCATTER => (K::Scatter, either(received, sent / size)),
+        ALLGATHER => (K::Allgather, received / size),
+        ALLTOALL => (K::Alltoall, either(sent, received) / size),
+        ALLREDUCE => (K::Allreduce, either(sent, received)),
+        REDUCE => (K::Reduce, either(sent, received)),
+        SCAN => (K::Scan, either(sent, received)),
+        EXSCAN => (K::Exscan, either(sent, received)),
+        REDUCE_SCATTER_BLOCK => (K::ReduceScatterBlock, either(received, sent / size)),
+        GATHERV => (K::Gatherv, 0),
+        SCATTERV => (K::Scatterv, 0),
+        ALLGATHERV => (K::Allgatherv, 0),
+        ALLTOALLV | ALLTOALLW => (K::Alltoallv, 0),
+        REDUCE_SCATTER => (K::ReduceScatter, 0),
+        _ => return None,
+    })
+}
+
+/// Bytes by rank of a collective in which they differ, from what each rank sends and receives.
+pub fn counts(operation: u8, size: u64, me: u64, of: impl Fn(u64) -> (u64, u64)) -> Arc<[u64]> {
+    match operation {
+        GATHERV => (0..size).map(|r| of(r).0).collect(),
+        ALLGATHERV => {
+            let (sent, most) = ((0..size).map(|r| of(r).0), (0..size).map(|r| of(r).1).max().unwrap_or(0));
+            // What a rank sends is reported once, or once for each that gets it.
+            if sent.clone().sum::<u64>() > most { sent.map(|s| s / size).collect() } else { sent.collect() }
+        }
+        ALLTOALLV | ALLTOALLW => {
+            let to = (0..size).map(|_| of(me).0 / size);
+            to.chain((0..size).map(|r| of(r).0 / size)).collect()
+        }
+        _ => (0..size).map(|r| of(r).1).collect(),
+    }
+}
+
+/// The inverse: number of a collective, its root if it has one, and what the calling rank of `size` sends and receives. None of those among neighbours.
+pub fn of(c: &Collective, size: u64, me: u64) -> Option<(u8, Option<u32>, (u64, u64))> {
+    let root = c.root.number();
+    let (rooted, at_root) = (Some(root), me == u64::from(root));
+    let (one, all) = (c.bytes, c.bytes.saturating_mul(size));
+    let at = |bytes: u64| if at_root { bytes } else { 0 };
+    let lists = c.counts.as_deref().unwrap_or(&[]);
+    let own = lists.get(me as usize).copied().unwrap_or(0);
+    let sum = |list: &[u64]| list.iter().fold(0u64, |sum, &bytes| sum.saturating_add(bytes));
+    let (sends, receives) = lists.split_at(lists.len() / 2);
+    Some(match c.kind {
+        K::Barrier => (BARRIER, None, (0, 0)),
+        K::Bcast => (BCAST, rooted, (at(all), one)),
+        K::Gather => (GATHER, rooted, (one, at(all))),
+        K::Scatter => (SCATTER, rooted, (at(all), one)),
+        K::Allgather => (ALLGATHER, None, (one, all)),
+        K::Alltoall => (ALLTOALL, None, (all, all)),
+        K::Allreduce => (ALLREDUCE, None, (one, one)),
+        K::Reduce => (REDUCE, rooted, (one, at(one))),
+        K::Scan => (SCAN, None, (one, one)),
+        K::Exscan => (EXSCAN, None, (one, one)),
+        K::ReduceScatterBlock => (REDUCE_SCATTER_BLOCK, None, (all, one)),
+        K::Gatherv => (GATHERV, rooted, (own, at(sum(lists)))),
+        K::Scatterv => (SCATTERV, rooted, (at(sum(lists)), own)),
+        K::Allgatherv => (ALLGATHERV, None, (own, sum(lists))),
+        K::ReduceScatter => (REDUCE_SCATTER, None, (sum(lists), own)),
+        K::Alltoallv => (ALLTOALLV, None, (sum(sends), sum(receives))),
+        K::Alltoallw => (ALLTOALLW, None, (sum(sends), sum(receives))),
+        K::NeighborAllgather | K::NeighborAlltoall => return None,
+    })
 }

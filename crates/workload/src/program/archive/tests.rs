@@ -1,4 +1,5 @@
 use super::*;
+use crate::program::mpi::CollectiveKind;
 use otf2::{Definitions, GroupType, Location, LocationGroup, Region, Writer, paradigm};
 
 const NS: u64 = 1000;

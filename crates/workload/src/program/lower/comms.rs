@@ -52,6 +52,44 @@ impl Communicators {
     }
 }
 
+/// The communicators of a rank by its own numbers.
+pub(in crate::program) struct Handles {
+    known: SortedMap<Comm, (u32, CommRank)>,
+    made: usize,
+}
+
+impl Handles {
+    pub(in crate::program) fn new(rank: RankId) -> Self {
+        Self { known: SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]), made: 0 }
+    }
+
+    pub(in crate::program) fn found(&self, comm: Comm) -> Result<(u32, CommRank), Damage> {
+        let found = self.known.get(&comm).copied();
+        found.ok_or_else(|| Damage(format!("communicator {comm} is not known here")))
+    }
+
+    pub(in crate::program) fn id(&self, comm: Comm) -> Result<u32, Damage> {
+        self.found(comm).map(|(id, _)| id)
+    }
+
+    /// Takes note of a call that makes or frees a communicator.
+    pub(in crate::program) fn follow(&mut self, call: &Call, rank: RankId, comms: &Communicators) {
+        let new = match *call {
+            Call::CommDup { new, .. } | Call::CommSplit { new, .. } | Call::CommCreate { new, .. } => new,
+            Call::CommFree(comm) => {
+                self.known.remove(&comm);
+                return;
+            }
+            _ => return,
+        };
+        match comms.made(rank, self.made).flatten() {
+            Some(given) => _ = self.known.insert(new, given),
+            None => _ = self.known.remove(&new),
+        }
+        self.made += 1;
+    }
+}
+
 /// Reads what is needed.
 ///
 /// # Errors

@@ -17,7 +17,8 @@ use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{
-        ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Request, Script,
+        ANY_PEER, Call, Calls, CollectiveKind, CommRank, Dropped, Envelope, Mode, PROC_NULL, Recorded,
+        Request, Script,
     },
 };
 use base::{index::RankId, param::Built, time::Ps, units::MAX_TIME};
@@ -57,18 +58,23 @@ pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Bui
     let ranks = Arc::new(Ranks::each(input, paths)?);
     // Communicators are first made of the one of all ranks, so that rank 0 shows whether there are any.
     let mut lines = RankLines::new(&ranks, RankId::new(0));
-    let mut makes = false;
+    let (mut makes, mut origin) = (false, None);
     while let Some((_, line)) = lines.next_line().map_err(|Damage(m)| vec![input.problem(m)])? {
+        if let Some(time) = origin.is_none().then(|| Fields::of(line).ok()?.times().ok()?.0).flatten() {
+            origin = Some(time);
+        }
         makes |= ["MPI_Comm_dup:", "MPI_Comm_split:", "MPI_Cart_create:"]
             .iter()
             .any(|name| line.starts_with(name));
     }
-    Ok(Arc::new(Allprof { ranks, makes, notes: Arc::default() }))
+    Ok(Arc::new(Allprof { ranks, makes, origin: origin.unwrap_or(0), notes: Arc::default() }))
 }
 
 struct Allprof {
     ranks: Arc<Ranks>,
     makes: bool,
+    /// When rank 0 began, in picoseconds since 1970 or as the tracer's clock counts.
+    origin: u128,
     notes: Arc<Notes>,
 }
 
@@ -81,12 +87,14 @@ impl Script for Allprof {
         let maker = Maker {
             ranks: Arc::clone(&self.ranks),
             makes: self.makes,
+            origin: self.origin,
             rank,
             notes: Arc::clone(&self.notes),
             met: RankNotes::new(rank),
             ready: VecDeque::new(),
             at: 0,
             resumed: None,
+            begun: 0,
             requests: Requests::new(),
             comms: Comms::new(self.ranks.len()),
         };
@@ -134,7 +142,12 @@ struct Reader {
 
 impl Calls for Reader {
     fn time(&self) -> Option<Ps> {
-        self.maker.resumed.and_then(|time| Ps::try_from(time).ok())
+        self.maker.resumed.and_then(|time| self.maker.common(time))
+    }
+
+    fn recorded(&self) -> Option<Recorded> {
+        let (begin, end) = (self.maker.common(self.maker.begun)?, self.time()?);
+        Some(Recorded { begin, end: end.max(begin), at: None })
     }
 
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
@@ -154,6 +167,7 @@ struct Maker {
     ranks: Arc<Ranks>,
     /// Communicators are made.
     makes: bool,
+    origin: u128,
     rank: RankId,
     notes: Arc<Notes>,
     met: RankNotes,
@@ -163,6 +177,8 @@ struct Maker {
     at: u64,
     /// When the rank went on computing; nothing before the first call.
     resumed: Option<u128>,
+    /// When the last call began.
+    begun: u128,
     /// By the addresses of their handles.
     requests: Requests<u64>,
     comms: Comms,
@@ -176,7 +192,15 @@ enum Done {
     Nothing,
 }
 
+/// Picoseconds that a rank may begin before rank 0 does: the clocks of machines differ.
+const BEFORE: u128 = 3_600_000_000_000_000;
+
 impl Maker {
+    /// A time in picoseconds since an hour before rank 0 began; since 1970 it is too long for 64 bits.
+    fn common(&self, time: u128) -> Option<Ps> {
+        Ps::try_from((time + BEFORE).saturating_sub(self.origin)).ok()
+    }
+
     fn line(&mut self, line: &str) -> Result<(), Damage> {
         if line.is_empty() || line.starts_with('#') {
             return Ok(());
@@ -207,6 +231,7 @@ impl Maker {
             self.ready.insert(made, (Call::Compute(time), self.position()));
         }
         self.resumed = end.or(self.resumed);
+        self.begun = start.or(self.resumed).unwrap_or(0);
         Ok(())
     }
 

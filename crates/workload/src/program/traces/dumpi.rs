@@ -15,10 +15,15 @@ use super::{
 use crate::program::{
     Damage,
     input::{Input, Lines},
-    mpi::{Call, Calls, Dropped, Script},
+    mpi::{Call, Calls, Dropped, Recorded, Script},
     place::Place,
 };
-use base::{index::RankId, param::Built, sorted::SortedMap};
+use base::{
+    index::RankId,
+    param::Built,
+    sorted::SortedMap,
+    time::{Ps, S},
+};
 use comms::Comms;
 use file::{Index, MAGIC};
 use kinds::{FOREIGN, THREADS, UNOPENED, UNUSED};
@@ -77,7 +82,8 @@ pub(in crate::program) fn read(input: &Input<'_>, listed: Option<Listed>) -> Bui
     while let Some(record) = records.next().map_err(refused)? {
         makes |= Comms::makes(record.name);
     }
-    Ok(Arc::new(Dumpi { paths: paths.into(), makes, signatures, notes: Arc::default() }))
+    let since = records.since;
+    Ok(Arc::new(Dumpi { paths: paths.into(), makes, since, signatures, notes: Arc::default() }))
 }
 
 /// The files that a description stands for.
@@ -127,6 +133,8 @@ fn described(input: &Input<'_>) -> Built<Vec<Place>> {
 struct Dumpi {
     paths: Arc<[Place]>,
     makes: bool,
+    /// Second of the wall clock that rank 0 counts from.
+    since: u32,
     signatures: Arc<Signatures>,
     notes: Arc<Notes>,
 }
@@ -141,6 +149,7 @@ impl Script for Dumpi {
             file: self.paths[rank.index()].clone(),
             signatures: Arc::clone(&self.signatures),
             ranks: self.ranks(),
+            since: self.since,
             rank,
             notes: Arc::clone(&self.notes),
             state: None,
@@ -186,15 +195,34 @@ struct Reader {
     file: Place,
     signatures: Arc<Signatures>,
     ranks: u32,
+    since: u32,
     rank: RankId,
     notes: Arc<Notes>,
     /// Nothing before the first call.
     state: Option<(Records, Maker)>,
 }
 
+/// Seconds that a rank may begin to count before rank 0 does: the clocks of machines differ.
+const BEFORE: u64 = 3600;
+
+impl Reader {
+    /// A time of the rank's file by rank 0's clock, an hour later.
+    fn common(&self, records: &Records, time: Ps) -> Ps {
+        let seconds = (u64::from(records.since) + BEFORE).saturating_sub(self.since.into());
+        time.saturating_add(seconds.saturating_mul(S))
+    }
+}
+
 impl Calls for Reader {
-    fn time(&self) -> Option<base::time::Ps> {
-        self.state.as_ref().and_then(|(_, maker)| maker.resumed())
+    fn time(&self) -> Option<Ps> {
+        let (records, maker) = self.state.as_ref()?;
+        Some(self.common(records, maker.resumed()?))
+    }
+
+    fn recorded(&self) -> Option<Recorded> {
+        let (records, maker) = self.state.as_ref()?;
+        let [begin, end] = [maker.begun(), maker.resumed()?].map(|time| self.common(records, time));
+        Some(Recorded { begin, end, at: None })
     }
 
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {

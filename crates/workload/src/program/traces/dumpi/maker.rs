@@ -35,6 +35,8 @@ pub(super) struct Maker {
     at: u32,
     /// When the last call was over.
     resumed: Option<u64>,
+    /// When it began.
+    begun: u64,
     requests: Requests<i64>,
     comms: Comms,
     windows: Windows,
@@ -48,6 +50,11 @@ impl Maker {
         self.resumed
     }
 
+    /// When it began.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
     pub(super) fn new(index: Arc<Index>, (rank, ranks): (RankId, u32), notes: Arc<Notes>) -> Self {
         Self {
             index,
@@ -57,6 +64,7 @@ impl Maker {
             ready: VecDeque::new(),
             at: 0,
             resumed: None,
+            begun: 0,
             requests: Requests::new(),
             comms: Comms::new(rank, ranks),
             windows: Windows::default(),
@@ -76,7 +84,7 @@ impl Maker {
             if time > 0 {
                 self.push(Call::Compute(time));
             }
-            self.resumed = Some(end);
+            (self.begun, self.resumed) = (start, Some(end));
         }
         if let Some(kind) = UNUSED.iter().position(|&unused| unused == r.name) {
             self.met.met(kind as u64, &self.notes);

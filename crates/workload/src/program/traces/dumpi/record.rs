@@ -53,15 +53,17 @@ pub(super) struct Records {
     index: Arc<Index>,
     signatures: Arc<Signatures>,
     bytes: Bytes,
+    /// Second of the wall clock that the times of this file count from.
+    pub(super) since: u32,
     record: Record,
 }
 
 impl Records {
     pub(super) fn new(index: Arc<Index>, signatures: Arc<Signatures>) -> Result<Self, Damage> {
         let mut bytes = Bytes::open(&index.file, index.body)?;
-        // Two times that all seconds count from: of the processor and of the wall clock. One of them is used, so neither matters.
-        bytes.u64()?;
-        Ok(Self { index, signatures, bytes, record: Record::default() })
+        // Two times that all seconds count from: of the processor and of the wall clock.
+        let since = [bytes.u32()?, bytes.u32()?][1];
+        Ok(Self { index, signatures, bytes, since, record: Record::default() })
     }
 
     /// The next call; `None` at the end.

@@ -8,10 +8,10 @@ use super::super::words::picoseconds;
 use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
     collective::{Chooser, How, Piece, Sink, Task},
-    lower::comms::{Communicators, resolve},
+    lower::comms::{Communicators, Handles, resolve},
     mpi::{
-        ANY_PEER, Call, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, OneSided, PROC_NULL,
-        Request, Script, WORLD,
+        ANY_PEER, Call, Collective, CollectiveKind, CommRank, Envelope, Mode, OneSided, PROC_NULL, Request,
+        Script,
     },
     ranks::WriteError,
 };
@@ -180,44 +180,6 @@ fn collective_of(call: &Call) -> Option<Collective> {
         request: None,
         algorithm: None,
     })
-}
-
-/// The communicators of a rank by its own numbers.
-struct Handles {
-    known: SortedMap<Comm, (u32, CommRank)>,
-    made: usize,
-}
-
-impl Handles {
-    fn new(rank: RankId) -> Self {
-        Self { known: SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]), made: 0 }
-    }
-
-    fn found(&self, comm: Comm) -> Result<(u32, CommRank), Damage> {
-        let found = self.known.get(&comm).copied();
-        found.ok_or_else(|| Damage(format!("communicator {comm} is not known here")))
-    }
-
-    fn id(&self, comm: Comm) -> Result<u32, Damage> {
-        self.found(comm).map(|(id, _)| id)
-    }
-
-    /// Takes note of a call that makes or frees a communicator.
-    fn follow(&mut self, call: &Call, rank: RankId, comms: &Communicators) {
-        let new = match *call {
-            Call::CommDup { new, .. } | Call::CommSplit { new, .. } | Call::CommCreate { new, .. } => new,
-            Call::CommFree(comm) => {
-                self.known.remove(&comm);
-                return;
-            }
-            _ => return,
-        };
-        match comms.made(rank, self.made).flatten() {
-            Some(given) => _ = self.known.insert(new, given),
-            None => _ = self.known.remove(&new),
-        }
-        self.made += 1;
-    }
 }
 
 /// A request that a rank may wait for.
