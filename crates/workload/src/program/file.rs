@@ -109,8 +109,9 @@ impl Format {
         Err(input.problem("this is no program of ranks in a known format").help(help))
     }
 
-    /// The format of what begins with these bytes.
-    fn by(head: &[u8]) -> Option<Self> {
+    /// The format of what begins with these bytes, if any is known that does.
+    #[must_use]
+    pub fn by(head: &[u8]) -> Option<Self> {
         if goal::is_binary(head) {
             return Some(Self::GoalBinary);
         }
