@@ -70,6 +70,7 @@ fn a_wrong_command_line_is_reported_on_standard_error() {
         (&["run", GOOD, "--format", "yaml"], "possible values: text, json"),
         (&["run", GOOD, "--memory-limit", "8"], "no unit"),
         (&["list", "topologys"], "did you mean `topologies`?"),
+        (&["explain"], "try `netloom explain ugal-l`"),
         (&["explain", "dragonfyl"], "did you mean `dragonfly`?"),
         (&["explain", "qqqqqq"], "`netloom list` shows all names"),
         (&["study", "nothing", "--studies", "tests/bad"], "`tests/bad` holds no study"),

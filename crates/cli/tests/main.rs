@@ -10,6 +10,7 @@ mod bad_files;
 mod cli;
 mod congestion;
 mod fabric;
+mod first_steps;
 mod flow;
 mod hostile;
 mod init;

@@ -18,6 +18,28 @@ fn data_move_on_every_kind_of_interface() {
     assert_eq!(program.good(8, &["--set", "portals.ranks_per_node=4"], &[]).matches("all moved").count(), 8);
 }
 
+/// Started by itself a program says how it is started; so does one of C++, and one that is linked from objects.
+#[test]
+fn a_program_started_by_itself_says_how_it_is_started() {
+    let Some(program) = compile("crates/cli/tests/portals/movement.c") else { return };
+    let alone = |path: &std::path::Path| {
+        let out = Command::new(path).output().expect("it starts");
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && text.contains("netloom portals run -n 2"), "{out:?}");
+    };
+    alone(&program.path);
+    let (source, object) = (program.path.with_extension("c"), program.path.with_extension("o"));
+    fs::write(&source, "int main(void) { return 0; }\n").expect("written");
+    let cc = |arguments: &[&std::ffi::OsStr]| {
+        let status = netloom().args(["portals", "cc", "-Wall", "-Werror"]).args(arguments).status();
+        assert!(status.expect("it runs").success(), "{arguments:?}");
+    };
+    cc(&["-c".as_ref(), source.as_ref(), "-o".as_ref(), object.as_ref()]);
+    cc(&[object.as_ref(), "-o".as_ref(), program.path.as_ref()]);
+    alone(&program.path);
+    program.good(2, &[], &[]);
+}
+
 #[test]
 fn wrong_use_returns_its_code() {
     let Some(program) = compile("crates/cli/tests/portals/codes.c") else { return };

@@ -19,6 +19,7 @@ use fabric::{
 };
 use model::{
     failure::Failure,
+    names::of_links,
     run::{Finished, Progress},
     setup::JobSetup,
 };
@@ -38,8 +39,8 @@ pub const ABOUT: About = About {
           time. A job's `runs` are mappings of its ranks to its terminals (`mapping = \"shuffle\"` deals them anew for each, by the \
           seed); the job with most decides. Patterns with levels (`bisect`, `bruck`, `pattern` ..) give all levels; of other \
           open-loop traffic the k-th message of every rank is the one level of the k-th mapping. The routing must be oblivious; one that \
-          chooses at random does so for every message. `message`, `load`, link parameters and `duration` count for nothing and may be \
-          there. Not modelled: sizes of messages, unequal links, time.",
+          chooses at random does so for every message. `message`, `load`, link parameters and `duration` count for nothing: they may be there, and must where the workload \
+          asks for them. Not modelled: sizes of messages, unequal links, time.",
     source: "Schneider, Hoefler, Lumsdaine: ORCS: An Oblivious Routing Congestion Simulator, Indiana University TR-675, 2009; \
              ORCS 2.0 where the program says more",
     params: &[
@@ -235,7 +236,7 @@ impl CongestionSetup {
         summary.congestion = Some(block);
         summary.performance =
             Some(performance(begun, (plan.threads.min(plan.runs), world.ranks()), &outcome));
-        Ok(Finished { summary, tables: tables(&outcome, &|edge| label(fabric, edge)) })
+        Ok(Finished { summary, tables: tables(&outcome, fabric) })
     }
 }
 
@@ -289,8 +290,8 @@ fn performance(begun: Instant, (threads, ranks): (u32, u32), outcome: &Outcome) 
     }
 }
 
-/// A row per mapping, and one per link that was used, if links were asked for.
-fn tables(outcome: &Outcome, name: &dyn Fn(u32) -> String) -> Vec<Table> {
+/// A row per mapping, and one per link that was used, if links were asked for. The number before the colon is the link's.
+fn tables(outcome: &Outcome, fabric: &Fabric) -> Vec<Table> {
     let totals = &outcome.totals;
     let delays = |which: usize| Column::U64(totals.delays.iter().map(|d| d[which]).collect());
     let mappings = Table::new("mappings")
@@ -305,11 +306,12 @@ fn tables(outcome: &Outcome, name: &dyn Fn(u32) -> String) -> Vec<Table> {
     let used: Vec<(u32, u64)> =
         (0u32..).zip(&totals.edges).filter(|(_, s)| **s > 0).map(|(e, &s)| (e, s)).collect();
     let mut names = TextColumn::default();
-    used.iter().for_each(|&(edge, _)| names.push(&name(edge)));
+    used.iter().for_each(|&(edge, _)| names.push(&label(fabric, edge)));
+    let numbers: Vec<LinkId> = used.iter().map(|&(edge, _)| LinkId::new(edge)).collect();
     let links = Table::new("link_congestion")
         .with("link", Column::Text(names))
         .with("congestion", Column::U64(used.iter().map(|u| u.1).collect()));
-    vec![mappings, links]
+    vec![mappings, of_links(links, fabric, &numbers)]
 }
 
 /// Identifies an outcome.

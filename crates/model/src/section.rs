@@ -9,7 +9,7 @@ use base::{
     registry::{About, Registered},
     sorted::SortedMap,
 };
-use std::any::Any;
+use std::{any::Any, path::Path};
 
 /// A section that was read.
 #[derive(Clone, Debug)]
@@ -34,6 +34,9 @@ pub struct Chosen<E: 'static> {
     pub section: Section,
 }
 
+/// How the system says that there is no such file.
+const MISSING: &str = "(os error 2)";
+
 impl Section {
     /// Where the value of a key stands, or the section if it was left out.
     #[must_use]
@@ -53,11 +56,25 @@ impl Section {
                     diagnostic.place = Some(Place { source, start, end });
                 }
             }
-            diagnostics.push(match problem.help {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            });
+            let folder =
+                self.folder(&problem.key, diagnostics).filter(|_| diagnostic.message.contains(MISSING));
+            diagnostic.help.extend(problem.help.into_iter().chain(folder));
+            diagnostics.push(diagnostic);
         }
+    }
+
+    /// Where a relative path of a key is looked for.
+    fn folder(&self, key: &str, diagnostics: &Diagnostics) -> Option<String> {
+        let Some(Value::Text(path)) = self.get(key) else { return None };
+        let source = diagnostics.sources.get(self.place(key).source)?;
+        if source.name != "--set" || Path::new(path).is_absolute() {
+            return None;
+        }
+        let here =
+            std::env::current_dir().map_or_else(|_| String::new(), |here| format!(", {}", here.display()));
+        Some(format!(
+            "a path after `--set` is relative to the working directory{here}; one in the file to the file"
+        ))
     }
 
     /// The value of a key, if it has one.

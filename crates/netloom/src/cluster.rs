@@ -4,7 +4,7 @@ use crate::{
     error::{Error, ErrorKind},
     experiment::{self, network::FabricOnly},
     faults,
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     memory::{fits, limit_in_bytes},
     network::{fabric_bytes, planes_of},
     registry::Registry,
@@ -87,7 +87,7 @@ fn input_failure(problems: Vec<Problem>) -> Error {
 
 fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Error> {
     let fabric = Arc::new(load(registry, input, EXPORT, &Silent)?);
-    let text = read_file(&input.file)?;
+    let text = read_experiment(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let only = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
@@ -261,7 +261,7 @@ pub fn load(
     purpose: Purpose,
     watcher: &dyn Watcher,
 ) -> Result<Fabric, Error> {
-    let (phases, text) = (Phases(watcher), read_file(&input.file)?);
+    let (phases, text) = (Phases(watcher), read_experiment(&input.file)?);
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let read = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);

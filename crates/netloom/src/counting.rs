@@ -56,7 +56,12 @@ pub fn pattern(text: &str, part_ranks: u32) -> Result<Option<LevelPattern>, Erro
     if text.starts_with(PAIRS) {
         return Ok(None);
     }
-    LevelPattern::parse(text, part_ranks).map(Some).map_err(|e| usage(format!("--pattern: {e}")))
+    LevelPattern::parse(text, part_ranks).map(Some).map_err(|e| {
+        let refused = usage(format!("--pattern: {e}"));
+        let all = text.to_lowercase().replace(['-', '_'], "").starts_with("alltoall");
+        let help = "all pairs at once need no pattern: `--metric edge_forwarding_index` counts them";
+        if all { refused.with_help(help) } else { refused }
+    })
 }
 
 /// What a pattern begins with that is a list of pairs in a file.
@@ -246,6 +251,24 @@ pub fn count(
         }
     };
     outcome.map_err(|done| Error::new(ErrorKind::Limit, format!("stopped after {done} mappings")))
+}
+
+/// Links with what was counted on them, the most first, a line each: label, count, and names and ports of both ends.
+#[must_use]
+pub fn by_count(subnet: &Subnet, counts: &[u64]) -> String {
+    let names = subnet.unique_names();
+    let mut used: Vec<(u32, u64)> = (0..).zip(counts.iter().copied()).filter(|(_, n)| *n > 0).collect();
+    used.sort_by_key(|&(edge, n)| (std::cmp::Reverse(n), edge));
+    let end = |node: u32, port: u32| match port {
+        0 => subnet.label(node),
+        port => format!("{} port {port}", subnet.label(node)),
+    };
+    let line = |(edge, n): (u32, u64)| {
+        let e = subnet.edges[edge as usize];
+        let (from, to) = (end(e.from, e.port), end(e.to, e.to_port));
+        format!("{}: {n}  {from} -> {to}\n", subnet.edge_label(edge, &names))
+    };
+    used.into_iter().map(line).collect()
 }
 
 /// Numbers the links of a fabric's outcome as those of its image: plugged ports in order, then terminals.

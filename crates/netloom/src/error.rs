@@ -40,10 +40,14 @@ pub enum ErrorKind {
 /// let error = Experiment::from_text("[experiment]\nduratoin = \"1 us\"\n").run().map(drop).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Experiment);
 /// assert!(error.to_string().contains("[experiment] has no key `duratoin`"));
+/// assert!(format!("{error:?}").contains("= help: did you mean `duration`?"));
 /// // All that is wrong with an experiment comes at once, each with its place.
 /// assert!(matches!(error, Error::Experiment(all) if all.sorted().len() > 1));
 /// ```
-#[derive(Debug, thiserror::Error)]
+///
+/// `{}` is a line for each error. `{:?}`, which `main` prints of what it returns, is what the command line prints: each with its line, a caret and
+/// ways to mend it.
+#[derive(thiserror::Error)]
 pub enum Error {
     /// Mistakes in the experiment, or in input files that it names: each with its place, reason and ways to mend it.
     #[error("{0}")]

@@ -5,6 +5,7 @@ use base::{
     param::{Kind, Param},
     units::Family,
 };
+use results::flags::FLAGS;
 use serde_json::{Value as Json, json};
 
 /// Width of the text.
@@ -67,6 +68,30 @@ pub fn object(shelf: &Shelf, index: usize) -> Json {
         object["for"] = json!(uses);
     }
     object
+}
+
+/// What is no entry of its own and called so: keys (`load`, `job.load`), and states and flags of results. As text, and as objects for programs.
+#[must_use]
+pub fn within(shelves: &[Shelf], name: &str) -> (Vec<String>, Vec<Json>) {
+    let words: Vec<&str> = name.split('.').filter(|word| word.parse::<u32>().is_err()).collect();
+    let (mut texts, mut objects) = (Vec::new(), Vec::new());
+    let Some((key, of)) = words.split_last() else { return (texts, objects) };
+    let of = of.join(".");
+    let entries = shelves.iter().flat_map(|shelf| (0..shelf.entries.len()).map(move |index| (shelf, index)));
+    for (shelf, index) in entries {
+        let owner = shelf.entries[index].name;
+        let meant = of.is_empty() || of == owner || shelf.key.contains(&format!("[{of}]"));
+        for param in shelf.keys(index).iter().filter(|param| meant && param.name == *key) {
+            let heading = format!("{key} (key of {} {owner}) = {}", shelf.singular, form(param));
+            texts.push(wrap(&heading, 0) + &wrap(param.doc, 2));
+            objects.push(json!({"kind": "key", "of": owner, "form": form(param), "doc": param.doc}));
+        }
+    }
+    for (flag, doc) in FLAGS.iter().filter(|(flag, _)| *flag == name) {
+        texts.push(wrap(&format!("{flag} (verdict of a run)"), 0) + &wrap(doc, 2));
+        objects.push(json!({"kind": "verdict", "doc": doc}));
+    }
+    (texts, objects)
 }
 
 /// Words in lines of at most [`COLUMNS`], indented.

@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     execute::execute,
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     options::RunOptions,
     prepare::{Prepared, prepare_text},
     registry::Registry,
@@ -51,7 +51,10 @@ impl Experiment {
     /// If it cannot be read.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let file = path.as_ref().to_owned();
-        Ok(Self { input: Input { file, set: Vec::new() }, ..Self::from_text(read_file(path.as_ref())?) })
+        Ok(Self {
+            input: Input { file, set: Vec::new() },
+            ..Self::from_text(read_experiment(path.as_ref())?)
+        })
     }
 
     /// Names are looked up here: [`Registry::standard`] with a user's own entries.

@@ -3,7 +3,7 @@
 use crate::{
     error::{Error, ErrorKind},
     experiment::{
-        level::{Level, Measure},
+        level::{Level, Measure, shown, suffix_of},
         plot::{Bars, Direction, PlotSpec},
         sweep::Axis as SweepAxis,
     },
@@ -98,7 +98,39 @@ pub fn figure(spec: &PlotSpec, axes: &[SweepAxis], rows: &[Row]) -> Result<Figur
             spec.name
         ));
     }
-    Ok(Figure { name: spec.name.clone(), plot: plot(spec, (axes, x_axis, names), &samples), remarks })
+    let plot = plot(spec, (axes, x_axis, names), &samples);
+    remarks.extend(beyond(spec, &plot));
+    Ok(Figure { name: spec.name.clone(), plot, remarks })
+}
+
+/// Points that the ends of the axes leave out: a line for each end, with the curves and how many of their points.
+fn beyond(spec: &PlotSpec, plot: &Plot) -> Vec<String> {
+    let ends = [("x", &spec.x, &plot.x, 0), ("y", &spec.y, &plot.y, 1)].into_iter().flat_map(
+        |(key, of, axis, n)| {
+            let below = axis.min.map(|end| (format!("below `{key}_min"), &of.ends[0], end, n, -1.0));
+            let above = axis.max.map(|end| (format!("above `{key}_max"), &of.ends[1], end, n, 1.0));
+            below.into_iter().chain(above)
+        },
+    );
+    let mut lines = Vec::new();
+    for (place, end, limit, n, sign) in ends {
+        let out = |mark: &&Mark| ([mark.x, mark.y][n] - limit) * sign > limit.abs() * 1e-9;
+        let curves = plot.names.iter().enumerate().filter_map(|(number, name)| {
+            let marks = || {
+                let series = plot.facets.iter().flat_map(|f| &f.series).filter(move |s| s.name == number);
+                series.flat_map(|s| &s.marks)
+            };
+            let (all, out) = (marks().count(), marks().filter(out).count());
+            let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
+            (out > 0).then(|| format!("{out} of {all} points{of}"))
+        });
+        let curves = curves.collect::<Vec<_>>().join(", ");
+        if !curves.is_empty() {
+            let end = end.as_ref().map_or_else(String::new, |end| shown(&end.data()));
+            lines.push(format!("figure {}: not drawn, {place} = \"{end}\"`: {curves}", spec.name));
+        }
+    }
+    lines
 }
 
 /// Names on the horizontal axis where its values are no numbers of one kind.
@@ -254,7 +286,6 @@ fn unit(name: &str, direction: &Direction, kind: Option<Measure>, values: impl I
     let end = direction.ends[1].as_ref().and_then(Measure::number);
     let most = end.unwrap_or_else(|| values.fold(0.0, |a, b| f64::max(a, b.abs())));
     let parts: Vec<&str> = name.split('.').collect();
-    let ends_in = |suffix: &str| parts.iter().any(|part| part.ends_with(suffix));
     let among = |units: &[(f64, &'static str)]| -> (f64, &'static str) {
         units.iter().copied().rfind(|(size, _)| most >= *size).unwrap_or(units[0])
     };
@@ -274,10 +305,12 @@ fn unit(name: &str, direction: &Direction, kind: Option<Measure>, values: impl I
         Some(Measure::Bytes(_)) if direction.logarithmic => ((1.0, ""), Ticks::Bytes),
         Some(Measure::Bytes(_)) => (among(&BYTES), Ticks::Decimal),
         Some(_) => ((1.0, ""), Ticks::Decimal),
-        None if ends_in("_ps") => (among(&TIMES), Ticks::Decimal),
-        None if ends_in("_bytes_per_s") => (among(&RATES), Ticks::Decimal),
-        None if ends_in("_bytes") || name.starts_with("bytes_") => (among(&BYTES), Ticks::Decimal),
-        None => ((1.0, plain_unit(name)), Ticks::Decimal),
+        None => match suffix_of(name) {
+            "_ps" => (among(&TIMES), Ticks::Decimal),
+            "_bytes_per_s" => (among(&RATES), Ticks::Decimal),
+            "_bytes" => (among(&BYTES), Ticks::Decimal),
+            _ => ((1.0, plain_unit(name)), Ticks::Decimal),
+        },
     };
     Unit { label: direction.label.clone().unwrap_or_else(|| words(&parts)), unit, factor: 1.0 / size, ticks }
 }

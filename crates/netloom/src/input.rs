@@ -6,6 +6,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
+use workload::program::{file::Format, input as programs};
 
 /// Largest experiment file.
 const MAX_FILE: u64 = 16 << 20;
@@ -20,6 +21,27 @@ pub struct Input {
     pub file: PathBuf,
     /// Overrides, each as `job.0.load=0.5`.
     pub set: Vec<String>,
+}
+
+/// Reads an experiment file; `-` is standard input, which can be read once.
+///
+/// # Errors
+/// As [`read_file`], and if it is a program of ranks, which an experiment names.
+pub fn read_experiment(path: &Path) -> Result<String, Error> {
+    if path != Path::new("-") && path.extension().is_none_or(|e| e != "toml") {
+        let head = programs::Input::file(path).head(1 << 16).unwrap_or_default();
+        if let Some(format) = Format::by(&head) {
+            let shown = path.display().to_string();
+            let file = name(&shown);
+            let message = format!("`{file}` is a program of ranks (format {}), no experiment", format.name());
+            let help = format!(
+                "an experiment names it as `file` of a job: `netloom init trace`, then `netloom run \
+                                trace/experiment.toml --set job.0.file={file}`"
+            );
+            return Err(Error::new(ErrorKind::Input, message).with_help(help));
+        }
+    }
+    read_file(path)
 }
 
 /// Reads an input file as text; `-` is standard input, which can be read once.

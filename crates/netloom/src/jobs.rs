@@ -236,5 +236,16 @@ fn place(
     };
     let JobToPlace { ranks, each, index, program } = *job;
     let context = PlacementContext { ranks, each, fabric, free, seed: site.seed, job: index, program };
-    (entry.build)(&context, &section.values).map_err(|problems| section.report(problems, diagnostics)).ok()
+    let room = fabric.terminals() as usize - free.len() + ranks as usize;
+    let larger = |mut p: Problem| {
+        if p.key == "ranks" {
+            let more =
+                format!("; enlarge the network, as `--set fabric.terminals={room}` does a single switch");
+            p.help.get_or_insert_default().push_str(&more);
+        }
+        p
+    };
+    let report =
+        |problems: Vec<Problem>| section.report(problems.into_iter().map(larger).collect(), diagnostics);
+    (entry.build)(&context, &section.values).map_err(report).ok()
 }

@@ -10,6 +10,7 @@
 
 pub mod assemble;
 pub mod book;
+mod bursts;
 pub mod catalog;
 pub mod checkpoint;
 mod choice;

@@ -1,6 +1,7 @@
 //! From network, links and jobs to a run: what the chosen model cannot have is refused, and the model builds the rest.
 
 use crate::{
+    bursts,
     experiment::{jobs::Job, sections::Experiment},
     limits,
     links::Links,
@@ -54,6 +55,9 @@ pub fn build(
         written: written(experiment, model),
     };
     diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
+    if parts.name != "congestion" {
+        diagnostics.notes.extend(bursts::notes(&parts));
+    }
     (model.entry.build)(parts, diagnostics)
 }
 

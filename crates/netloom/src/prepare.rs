@@ -8,7 +8,7 @@ use crate::{
         sections::{Experiment, SchedulerKind},
     },
     faults,
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
     network::Room,
@@ -79,7 +79,7 @@ pub fn prepare(
     options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Prepared, Error> {
-    prepare_text(registry, input, read_file(&input.file)?, options, watcher)
+    prepare_text(registry, input, read_experiment(&input.file)?, options, watcher)
 }
 
 /// The same with the text of the file at hand.
@@ -215,7 +215,7 @@ pub fn machine_of(
     options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Machine, Error> {
-    machine_of_text(registry, input, &read_file(&input.file)?, ranks, options, watcher)
+    machine_of_text(registry, input, &read_experiment(&input.file)?, ranks, options, watcher)
 }
 
 /// The same with the text of the file at hand.

@@ -70,8 +70,27 @@ impl Drop for Scratch {
     }
 }
 
+/// What a program does that is started by itself, in the machine's language.
+const ALONE: &str = include_str!("alone.s");
+
+/// Arguments that give what is linked an entry, written into a directory; none where nothing is linked.
+fn entry(arguments: &[String], directory: &Path) -> Result<Vec<String>, Error> {
+    let no_link = ["-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only"];
+    let links = |a: &String| {
+        !no_link.contains(&a.as_str()) && !["-print-", "--print-", "-dump"].iter().any(|p| a.starts_with(p))
+    };
+    let files = arguments.iter().any(|a| !a.starts_with('-'));
+    if !cfg!(target_arch = "x86_64") || !files || !arguments.iter().all(links) {
+        return Ok(Vec::new());
+    }
+    let path = directory.join("alone.s");
+    fs::write(&path, ALONE)
+        .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
+    Ok(vec![path.display().to_string(), "-Wl,-e,netloom_alone".to_owned()])
+}
+
 /// Calls the C compiler (the environment's CC, or cc) for a shared object that binds to its own functions first and leaves the rest to be found
-/// later.
+/// later. Started by itself the program says how it is started, and ends with status 2.
 ///
 /// # Errors
 /// If there is no compiler, or it refuses the program.
@@ -91,6 +110,7 @@ pub fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Error> {
     let status = Process::new(&compiler)
         .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
         .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
+        .args(entry(arguments, &headers.0)?)
         .args(arguments)
         .status()
         .map_err(|e| {
@@ -177,7 +197,13 @@ pub fn execute(
     program: &Loaded<'_>,
     sinks: (Sink, Option<Recorder>),
 ) -> Result<Report, Error> {
-    let refuse = |message: String| Error::new(ErrorKind::Experiment, message);
+    let (nodes, per) = (ranks.div_ceil(params.ranks_per_node), ranks.div_ceil(net.terminals().max(1)));
+    let refuse = |message: String| {
+        let help = format!(
+            "`--set portals.ranks_per_node={per}`; or a larger network, as by `--set fabric.terminals={nodes}`"
+        );
+        Error::new(ErrorKind::Experiment, message).with_help(help)
+    };
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
     let &Loaded { arguments, bytes, private, stack, host_limit } = program;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use base::diag::{Diagnostic, Diagnostics, SHOWN, Source};
+use std::fmt;
 
 /// Longest line of a source that is drawn; of longer ones only the position is reported.
 const MAX_LINE: usize = 2_000;
@@ -13,6 +14,17 @@ pub fn failure(error: &Error, colour: bool) -> String {
     match error {
         Error::Experiment(diagnostics) => render(diagnostics, colour),
         Error::Message { .. } => format!("error: {error}\n"),
+    }
+}
+
+/// As the program prints it: a `main` that returns an error shows this.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Each begins a line of its own, after whatever stands before.
+            Self::Experiment(diagnostics) => write!(f, "\n{}", render(diagnostics, false).trim_end()),
+            Self::Message { .. } => write!(f, "{self}"),
+        }
     }
 }
 

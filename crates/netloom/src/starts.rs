@@ -54,6 +54,14 @@ pub const STARTS: &[Start] = &[
         files: &[(EXPERIMENT, include_str!("../starts/training/experiment.toml"))],
     },
     Start {
+        name: "portals",
+        summary: "a machine for Portals 4 programs, and a program",
+        files: &[
+            (EXPERIMENT, include_str!("../starts/portals/experiment.toml")),
+            ("pingpong.c", include_str!("../starts/portals/pingpong.c")),
+        ],
+    },
+    Start {
         name: "topology",
         summary: "a network of one's own, from a list of its cables",
         files: &[

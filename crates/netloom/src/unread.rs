@@ -6,6 +6,7 @@
 
 use crate::experiment::sections::Experiment;
 use base::param::Unread;
+use fabric::topology::imported::TABLES;
 use model::{ModelEntry, Parts};
 use workload::registry::Takes;
 
@@ -18,6 +19,9 @@ pub fn notes(experiment: &Experiment, model: &ModelEntry, parts: &Parts<'_>) -> 
     all.extend(of_sections(experiment, parts));
     all.extend((model.unread)(parts));
     all.extend(parts.routing.as_ref().map_or_else(Vec::new, |r| r.unread()));
+    // Keys of other topologies have such names too: `levels` of a fat tree.
+    let imported = experiment.fabric.as_ref().is_some_and(|f| f.entry.about.name == "imported");
+    all.retain(|unread| imported || unread.section != "fabric" || !TABLES.contains(&unread.key));
     all.retain(|unread| is_written(experiment, unread));
     lines(&all)
 }
@@ -31,6 +35,13 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
     if experiment.fabric.is_none() {
         let why = "without [fabric] there is nothing to route on";
         all.extend(experiment.routing.iter().flat_map(|_| Unread::all("routing", &["algorithm"], why)));
+    }
+    if let Some(routing) = experiment.routing.as_ref().filter(|r| r.entry.about.name != "forwarding") {
+        let why = format!(
+            "routing \"{}\" finds paths of its own; \"forwarding\" follows tables",
+            routing.entry.about.name
+        );
+        all.extend(Unread::all("fabric", &TABLES, why));
     }
     let programs = experiment.jobs.iter().any(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
     if !programs {

@@ -366,8 +366,8 @@ pub struct ListArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A name that `netloom list` shows
-    pub name: String,
+    /// A name that `netloom list` shows, a key (`load`, `job.load`) or a flag of results
+    pub name: Option<String>,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

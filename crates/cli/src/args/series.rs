@@ -53,7 +53,7 @@ pub struct PlotArgs {
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// What for: routings, cluster, trace, application, training or topology
+    /// What for: routings, cluster, trace, application, training, portals or topology
     pub kind: Option<String>,
     /// Directory of the files; left out: called as the kind
     #[arg(long, value_name = "DIR")]

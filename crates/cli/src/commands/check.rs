@@ -8,7 +8,7 @@ use crate::{
 };
 use netloom::{
     Error, Prepared, Registry, RunOptions, cost, faults,
-    input::read_file,
+    input::read_experiment,
     memory::rounded,
     model::contract::Parameter,
     prepare::prepare_text,
@@ -25,7 +25,7 @@ use serde_json::{Map, Value as Json, json};
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     let options = RunOptions { machine: true, ..RunOptions::default() };
     let (registry, input) = (Registry::standard(), args.input.input());
-    let content = read_file(&input.file)?;
+    let content = read_experiment(&input.file)?;
     let (prepared, series) = match plan_text(&registry, &input, content.clone())? {
         None => (prepare_text(&registry, &input, content, &options, &Terminal::new(console))?, None),
         Some(plan) => {

@@ -18,7 +18,7 @@ use netloom::{
     Error, ErrorKind,
     cluster::{self, Network, engine},
     congestion_map::{Palette, check_name, congestion_map},
-    counting::{Asked, count, pattern},
+    counting::{Asked, by_count, count, pattern},
 };
 use results::summary::Congestion;
 use serde_json::json;
@@ -81,7 +81,11 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     let names = network.subnet.unique_names();
     let block = block(&outcome, &|edge| network.subnet.edge_label(edge, &names));
     match args.format {
-        Format::Text => console.print(&text(&block, args.metric))?,
+        Format::Text => {
+            let links = || by_count(&network.subnet, &outcome.totals.edges);
+            let links = if args.metric == Metric::GetCableCong { links() } else { String::new() };
+            console.print(&(text(&block, args.metric) + &links))?;
+        }
         Format::Json => {
             let metric = clap::ValueEnum::to_possible_value(&args.metric).map(|v| v.get_name().to_owned());
             let mut object = json!({"metric": metric, "fingerprint": fingerprint(&outcome).to_string()});
@@ -195,11 +199,7 @@ fn text(c: &Congestion, metric: Metric) -> String {
                 }
             }
         }
-        Metric::GetCableCong | Metric::EdgeForwardingIndex => {
-            for (edge, sum) in &c.edge_cong_sum.0 {
-                let _ = writeln!(out, "{edge}: {sum}");
-            }
-        }
+        Metric::GetCableCong | Metric::EdgeForwardingIndex => {}
     }
     out
 }
@@ -208,7 +208,7 @@ fn text(c: &Congestion, metric: Metric) -> String {
 fn forwarding_index(subnet: &Subnet, args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     let Some(tables) = &subnet.tables else {
         return Err(usage("the network has no forwarding tables")
-            .with_help("give a file with tables, or compute them with --engine"));
+            .with_help("give a cluster's files with its tables, or compute them with --engine; the tables of an experiment are not read here"));
     };
     let report = verify::verify(subnet, tables);
     let names = subnet.unique_names();
@@ -227,13 +227,10 @@ fn forwarding_index(subnet: &Subnet, args: &CongestionArgs, console: &mut Consol
         console.print_json(&object)?;
         return Ok(Exit::Done);
     }
-    let mut text = format!(
+    let text = format!(
         "edge forwarding index over {} directed links between switches: {} to {}, mean {:.3}, sigma {:.3}, {} unused\n",
         load.links, load.min, load.max, load.mean, load.sigma, load.unused
     );
-    for (e, l) in report.loads.iter().enumerate().filter(|(_, l)| **l > 0) {
-        let _ = writeln!(text, "{}: {l}", label(e));
-    }
-    console.print(&text)?;
+    console.print(&(text + &by_count(subnet, &report.loads)))?;
     Ok(Exit::Done)
 }

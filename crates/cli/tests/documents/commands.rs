@@ -229,6 +229,27 @@ fn misplaced(page: &Page) -> Vec<String> {
     found
 }
 
+/// Lines of a source that a page shows: all but what the page's reader has no use for.
+fn shown(source: &str) -> Vec<&str> {
+    let own = |line: &&str| !["//! The program of", "#![", "#[path"].iter().any(|p| line.starts_with(p));
+    source.lines().filter(own).skip_while(|line| line.is_empty()).collect()
+}
+
+/// A source that a page shows is the one that is compiled and tested, from its first line to its last.
+#[test]
+fn sources_on_pages_are_those_of_the_tree() {
+    let mut compared = 0;
+    for page in Page::all() {
+        for block in page.blocks() {
+            let Some(path) = block.mark.strip_prefix("source: ") else { continue };
+            let source = fs::read_to_string(PathBuf::from(ROOT).join(path)).expect("a source");
+            assert_eq!(block.lines, shown(&source), "{}:{}: {path}", page.name, block.line);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "no page shows a source");
+}
+
 /// Planted: a command in a block of another language and a placeholder in one that is run are found; marked ones are not.
 #[test]
 fn misplaced_commands_are_found() {

@@ -6,11 +6,11 @@ use crate::{
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
     subnet::{NONE, Subnet, UNKNOWN},
-    topology::imported::ImportedShape,
+    topology::imported::{ImportedShape, TABLES},
 };
 use base::{
     index::{ChannelId, PortId},
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Unread, Values},
     registry::{About, find, nearest},
 };
 use std::sync::Arc;
@@ -65,6 +65,7 @@ struct Forwarding {
     host: Vec<u32>,
     fabric: Arc<Fabric>,
     vcs: u8,
+    unread: Vec<Unread>,
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
@@ -83,7 +84,22 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
         next.extend(tables.next[row..row + routers].iter().map(port));
     }
     let vcs = vcs(&subnet)?;
-    Ok(Box::new(Forwarding { next, host, vcs, subnet: Arc::new(subnet), fabric }))
+    let unread = unread(values);
+    Ok(Box::new(Forwarding { next, host, vcs, subnet: Arc::new(subnet), fabric, unread }))
+}
+
+/// Files of a cluster that these values leave aside.
+fn unread(values: &Values) -> Vec<Unread> {
+    let engine = values.text("engine");
+    if engine != "auto" {
+        let why = format!(
+            "`engine = \"{engine}\"` of [routing] computes other tables: leave it out to follow these"
+        );
+        return Unread::all("fabric", &TABLES, why);
+    }
+    let layers = values.text("deadlock") == "layers";
+    let why = "`deadlock = \"layers\"` of [routing] assigns other lanes";
+    if layers { Unread::all("fabric", &TABLES[1..], why) } else { Vec::new() }
 }
 
 /// The subnet with the tables and lanes that are asked for.
@@ -189,6 +205,10 @@ impl Routing for Forwarding {
 
     fn facts(&self) -> Facts {
         Facts { stateful: false, ..Facts::OBLIVIOUS }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        self.unread.clone()
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -35,6 +35,9 @@ const KEYS: [Param; 5] = [
     },
 ];
 
+/// Keys of files with tables and their lanes, which routing `forwarding` alone follows.
+pub const TABLES: [&str; 3] = ["tables", "lanes", "levels"];
+
 /// The registered cluster.
 pub const TOPOLOGY: Topology = Topology {
     about: About {

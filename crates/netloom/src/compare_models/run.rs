@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::{Error, ErrorKind},
     execute::execute,
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     options::RunOptions,
     prepare::{Prepared, prepare_text},
     registry::Registry,
@@ -30,7 +30,7 @@ pub fn compare_models(
     options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<ModelComparison, Error> {
-    let text = read_file(&input.file)?;
+    let text = read_experiment(&input.file)?;
     let remarks = Mutex::default();
     let mut refused = None;
     let mut rows = Vec::new();

@@ -103,6 +103,16 @@ impl Measure {
     }
 }
 
+/// The unit that a number of the points has by its name, as [`Measure::suffix`] writes it: `latency_ps.mean` is a time.
+#[must_use]
+pub fn suffix_of(name: &str) -> &'static str {
+    let ends_in = |suffix: &str| name.split('.').any(|part| part.ends_with(suffix));
+    ["_ps", "_bytes_per_s"]
+        .into_iter()
+        .find(|suffix| ends_in(suffix))
+        .unwrap_or_else(|| if ends_in("_bytes") || name.starts_with("bytes_") { "_bytes" } else { "" })
+}
+
 /// Values between two ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {

@@ -1,7 +1,7 @@
 //! `[[plot]]`: figures of a sweep's points.
 
 use super::{
-    level::Measure,
+    level::{Measure, suffix_of},
     reader::{self, OPTIONAL, Spec},
     sweep::{Axis, Condition, conditions, tables_of},
     tree::{Data, Table},
@@ -214,11 +214,13 @@ fn read_plot(
     };
     let places = places(&section, &only, axes, diagnostics)?;
     let direction = |of: &str| direction(&section, of);
-    let ends = ["x_min", "x_max", "y_min", "y_max"].into_iter().filter_map(|key| Some((key, text(key)?)));
-    for (key, end) in ends.filter(|(_, end)| measured(end).number().is_none()) {
-        let diagnostic =
-            Diagnostic::new(section.place(key), format!("`{key}`: `{end}` is neither number nor quantity"));
-        diagnostics.push(diagnostic.help("write \"5 us\", \"1 MiB\" or \"0.8\""));
+    for (key, end) in
+        ["x_min", "x_max", "y_min", "y_max"].into_iter().filter_map(|key| Some((key, text(key)?)))
+    {
+        let refused = wrong_end((key, &end), &section.values.text(&key[..1]), axes);
+        if let Some((why, help)) = refused {
+            diagnostics.push(Diagnostic::new(section.place(key), why).help(help));
+        }
     }
     let bars = match section.values.text("error").as_str() {
         "confidence" => Bars::Confidence,
@@ -238,6 +240,27 @@ fn read_plot(
         bars,
         page: section.values.text("width") == "page",
     })
+}
+
+/// Why an end does not fit what its direction shows, an axis or a number of the points, and what to do.
+fn wrong_end((key, end): (&str, &str), of: &str, axes: &[Axis]) -> Option<(String, String)> {
+    let is = |suffix: &str| match suffix {
+        "_ps" => "a time",
+        "_bytes" => "a number of bytes",
+        "_bytes_per_s" => "a bandwidth",
+        _ => "a plain number",
+    };
+    let measure = measured(end);
+    if measure.number().is_none() {
+        let help = "write \"5 us\", \"1 MiB\" or \"0.8\"";
+        return Some((format!("`{key}`: `{end}` is neither number nor quantity"), help.to_owned()));
+    }
+    let axis = axes.iter().find(|axis| axis.name == of).and_then(|axis| axis.levels.first());
+    let (wanted, given) =
+        (axis.map_or_else(|| suffix_of(of), |level| level.measure.suffix()), measure.suffix());
+    let why = || format!("`{key}`: `{end}` is {}, and `{of}` is {}", is(given), is(wanted));
+    let help = || format!("write {}, or take `{key}` out", is(wanted));
+    (!given.is_empty() && given != wanted).then(|| (why(), help()))
 }
 
 fn measured(text: &str) -> Measure {

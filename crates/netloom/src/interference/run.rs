@@ -12,7 +12,7 @@ use crate::{
         sections::Experiment,
         tree::{Data, Table},
     },
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     memory::limit_in_bytes,
     networks::Networks,
     options::{MemoryLimit, RunOptions},
@@ -49,7 +49,7 @@ pub fn interference(
     asked: &Asked,
     watcher: &dyn Watcher,
 ) -> Result<Interference, Error> {
-    let text = read_file(&input.file)?;
+    let text = read_experiment(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let read = experiment::read(registry, &name, &text, &input.set, &mut diagnostics);

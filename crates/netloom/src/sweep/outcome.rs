@@ -37,6 +37,8 @@ pub struct Outcome {
     pub missing: usize,
     /// Directory of the results.
     pub directory: PathBuf,
+    /// True if saturation was looked for along an axis: a table says where it begins.
+    pub searched: bool,
 }
 
 impl Outcome {
@@ -65,7 +67,11 @@ impl Outcome {
         text += &format!("done        {} run now, {kept} kept from before\n", self.rows.len() - kept);
         text += &format!("states      {}\n", states.join(", "));
         let tables = self.directory.join("points.csv");
+        let saturation = self.directory.join("saturation.csv");
         text += &match self.missing {
+            0 if self.searched => {
+                format!("table       {}\nsaturation  {}\n", tables.display(), saturation.display())
+            }
             0 => format!("table       {}\n", tables.display()),
             n => format!("missing     {n} points of other shards; the table is written when all are there\n"),
         };

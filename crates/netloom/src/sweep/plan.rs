@@ -10,7 +10,7 @@ use crate::{
         series::{self, Series},
         sweep::MAX_POINTS,
     },
-    input::{Input, read_file},
+    input::{Input, read_experiment},
     networks::Networks,
     options::RunOptions,
     prepare::{NamedFile, Prepared, prepare_resolved},
@@ -54,7 +54,7 @@ pub struct Checked {
 /// # Errors
 /// If it cannot be read, has no `[sweep]`, or any point has mistakes: all of them at once.
 pub fn plan(registry: &Registry, input: &Input) -> Result<Plan, Error> {
-    plan_of(registry, input, read_file(&input.file)?)
+    plan_of(registry, input, read_experiment(&input.file)?)
 }
 
 /// The same with the text of the file at hand.

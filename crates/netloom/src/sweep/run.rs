@@ -100,6 +100,7 @@ pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outc
         rows,
         missing,
         directory: asked.out.to_owned(),
+        searched: search(&plan.series.sweep).is_some(),
     };
     if missing == 0 {
         table::write(plan, &outcome, &store, &asked.program)?;

@@ -152,12 +152,15 @@ fn scene(plot: &Plot) -> (Scene, Vec<Placed>) {
     let bottom = layout.origin.1 + (rows - 1) as f64 * step.1 + high;
     let middle = (left + (plot.width - overhang)) / 2.0;
     let base = bottom + below + 5.0 + LARGE;
-    shapes.push(text((middle, base), &plot.x.label, LARGE, Anchor::Middle));
+    // A long label gets smaller letters rather than lose its ends.
+    let fitting = |label: &str, room: f64| LARGE * (room / width(label, LARGE).max(1.0)).min(1.0);
+    let x_size = fitting(&plot.x.label, 2.0 * (plot.width - middle).min(middle));
+    shapes.push(text((middle, base), &plot.x.label, x_size, Anchor::Middle));
     let centre = (layout.origin.1 + bottom) / 2.0;
     shapes.push(Shape::Text(Text {
         at: (GAP + LARGE * 0.8, centre),
         words: plot.y.label.clone(),
-        size: LARGE,
+        size: fitting(&plot.y.label, 2.0 * centre.min(base + GAP - centre)),
         anchor: Anchor::Middle,
         upwards: true,
     }));

@@ -25,7 +25,8 @@ pub(crate) const ABOUT: About = About {
     doc: "In a burst a rank creates n-1 messages at the same instant, one to every other rank, in the order of ranks from \
           0; with `order = \"random\"` each burst of each rank has a random order of its own, as in CODES, where every message waits for a host \
           latency of its own. In rank order all sources begin with the same destination, and the mean latency is several times higher. Bursts arrive so that the n-1 messages together make the load: with constant arrival one each (n-1) * \
-          message / (load * bandwidth).",
+          message / (load * bandwidth). A run needs many of them: one that ends within the first two says how long a burst takes, and nothing \
+          of what could be kept up; give it a longer `duration`, fewer ranks or smaller messages.",
     source: "CODES, model-net-mpi-replay synthetic3",
     params: &[
         Param {

@@ -126,8 +126,9 @@ impl Format {
         }
     }
 
-    /// The format of what begins with these bytes.
-    fn by(head: &[u8]) -> Option<Self> {
+    /// The format of what begins with these bytes, if any is known that does.
+    #[must_use]
+    pub fn by(head: &[u8]) -> Option<Self> {
         if goal::is_binary(head) {
             return Some(Self::GoalBinary);
         }
