@@ -207,7 +207,7 @@ fn what_an_archive_says_otherwise_is_counted() {
         "probes were left out: 2",
         "waits for any of several became waits for those that were complete: 2",
         "persistent sends that were synchronous or buffered became ordinary ones: 2",
-        "requests that nobody waited for are over at the end: 2",
+        "receives and collectives that nobody waited for are over at the end: 2",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
