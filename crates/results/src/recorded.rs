@@ -124,12 +124,12 @@ mod tests {
         d.regions.insert(0, Region { name: mpi, paradigm: paradigm::MPI, role: 1 });
         let (enter, leave) = (Enter { region: 0 }, Leave { region: 0 });
         let zero = [
-            (1_000, enter.clone()),
+            (1_000, enter),
             (1_000, Isend { receiver: 0, comm: 1, tag: 3, bytes: 8, request: 0 }),
-            (1_010, leave.clone()),
-            (1_060, enter.clone()),
+            (1_010, leave),
+            (1_060, enter),
             (1_061, Send { receiver: 1, comm: 0, tag: 3, bytes: 9 }),
-            (1_070, leave.clone()),
+            (1_070, leave),
         ];
         let one = [
             (1_020, enter),
