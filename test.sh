@@ -125,18 +125,18 @@ example() {
 
 # Sweeps an example in one thread and in two: the same bytes of tables and figures. A second call runs nothing.
 series() {
-  local file=$1 out=$work/out-$(basename "$1" .toml) while="8 us"
-  [ -n "${NETLOOM_LONG:-}" ] && while="30 us"
+  local file=$1 out=$work/out-$(basename "$1" .toml) span="8 us"
+  [ -n "${NETLOOM_LONG:-}" ] && span="30 us"
   rm -rf "$out"
   "$netloom" check "$file" >/dev/null || return 1
   for threads in 1 2; do
-    "$netloom" sweep "$file" --set experiment.duration="$while" --threads $threads --out "$out/$threads" >/dev/null || return 1
+    "$netloom" sweep "$file" --set experiment.duration="$span" --set experiment.warmup="3 us" --threads $threads --out "$out/$threads" >/dev/null || return 1
     "$netloom" plot "$out/$threads" --out "$out/$threads/figures" >/dev/null || return 1
   done
   for made in "$out"/1/*.* "$out"/1/figures/*; do
     cmp "$made" "$out/2/${made#"$out/1/"}" || return 1
   done
-  "$netloom" sweep "$file" --set experiment.duration="$while" --out "$out/1" | grep -q '^done  *0 run now' || return 1
+  "$netloom" sweep "$file" --set experiment.duration="$span" --set experiment.warmup="3 us" --out "$out/1" | grep -q '^done  *0 run now' || return 1
   rm -rf "$out"
 }
 
