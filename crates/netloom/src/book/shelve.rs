@@ -102,7 +102,7 @@ fn listed(old: &str, pages: &[Page]) -> String {
                 if entries % TOGETHER == 0 {
                     text.push('\n');
                 }
-                text += &format!("{}- [{title}]({})\n", "  ".repeat(*depth), page.name);
+                text += &format!("{}- [{title}]({}).\n", "  ".repeat(*depth), page.name);
             }
             text.push('\n');
         }
@@ -127,7 +127,7 @@ mod tests {
         let new = listed(old, &pages);
         assert_eq!(
             new,
-            "# Summary\n\n- [Names](reference.md)\n\n  - [A](reference/a.md)\n    - [b](reference/a/b.md)\n\n- [Other](other.md)\n"
+            "# Summary\n\n- [Names](reference.md)\n\n  - [A](reference/a.md).\n    - [b](reference/a/b.md).\n\n- [Other](other.md)\n"
         );
         assert_eq!(listed(&new, &pages), new);
         let many: Vec<Page> = (0..25).map(|n| page(&format!("{n}.md"), Some(("x", 2)))).collect();
