@@ -302,10 +302,11 @@ fn switches_of_32_ports_accept_what_they_should() {
         (0.99, 1.0, 32),
         (0.99, 1.0, 32),
     ];
-    for ((name, router, rules), (least, most, warmup)) in switches().into_iter().zip(bounds) {
+    // Without `NETLOOM_LONG=1` those with one queue per input, with iSLIP, with PIM and with queues at outputs.
+    let chosen = |n: &usize| long() || [0, 1, 4, 6].contains(n);
+    let all = switches().into_iter().zip(bounds).enumerate().filter(|(n, _)| chosen(n));
+    for (_, ((name, router, rules), (least, most, warmup))) in all {
         let mut setup = switch(router, rules);
-        // A fourth of it comes near to what they accept.
-        let (least, warmup) = if long() { (least, warmup) } else { (least - 0.02, warmup / 4) };
         setup.warmup = warmup * US;
         setup.until = Until::Time(setup.warmup + warmup * US / 4);
         let summary = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
