@@ -29,8 +29,11 @@ const MESSAGES: u64 = 4096;
 
 /// Seconds of a processor for a chunk at a router, an entry of a list of the solver of flows, and a message on either model.
 const CHUNK: f64 = 0.25e-6;
-const VISIT: f64 = 5e-9;
+const VISIT: f64 = 10e-9;
 const MESSAGE: f64 = 2e-6;
+
+/// Load of the slowest links from which messages pile up as long as the run lasts.
+const FULL: f64 = 0.9;
 
 /// Part of those under way whose shares a beginning or an end changes, where all meet.
 const CHANGED: f64 = 0.1;
@@ -185,7 +188,10 @@ fn of_job(job: &JobSetup, fabric: &Fabric, scale: &Scale) -> Option<Counts> {
 /// their latency they share nothing.
 fn waiting(counts: &Counts, ranks: f64, span: Ps, slowest: f64) -> f64 {
     let seconds = span as f64 / S as f64;
-    let load = (counts.bytes / ranks / seconds / slowest).min(0.95);
+    let load = counts.bytes / ranks / seconds / slowest;
+    if load >= FULL {
+        return counts.messages / 2.0;
+    }
     let alone = counts.bytes / counts.messages.max(1.0) / slowest;
     counts.messages / seconds * alone / (1.0 - load)
 }
