@@ -50,19 +50,24 @@ impl Course {
     }
 
     /// False if it was over before.
+    #[inline]
     fn ends(&mut self, number: u32) -> bool {
-        if self.is_over(number) {
-            return false;
-        }
         let bit = 1 << (number % 64);
-        match self.word(number) {
-            0 => self.now |= bit,
-            n => {
-                if n > self.beyond.len() {
-                    self.beyond.resize(n, 0);
-                }
-                self.beyond[n - 1] |= bit;
+        // Most are of the floor's word.
+        if number >= self.floor && number / 64 == self.floor / 64 {
+            if self.now & bit != 0 {
+                return false;
             }
+            self.now |= bit;
+        } else {
+            if self.is_over(number) {
+                return false;
+            }
+            let n = self.word(number);
+            if n > self.beyond.len() {
+                self.beyond.resize(n, 0);
+            }
+            self.beyond[n - 1] |= bit;
         }
         // The floor rises over all that follow each other, and over a word's end to the next one.
         while self.now & 1 << (self.floor % 64) != 0 {
@@ -126,17 +131,22 @@ impl Follower {
         Self { first: first.number(), courses: vec![Course::default(); ranks], ..Self::default() }
     }
 
+    #[cold]
+    #[inline(never)]
     fn fault(&mut self, what: impl FnOnce() -> String) {
         if self.faults.len() < MOST {
             self.faults.push(what());
         }
     }
 
+    #[inline]
     fn course(&mut self, rank: GlobalRank) -> &mut Course {
         &mut self.courses[(rank.number() - self.first) as usize]
     }
 
+    // Which things of a message are checked is a matter of the run, and each is a few instructions: calls would cost as much.
     /// A processor works from `start` to `end`; of several, and of shared ones, nothing is known here.
+    #[inline]
     fn works(&mut self, cx: &Context, rank: GlobalRank, start: Ps, end: Ps) {
         if cx.cpus > 1 || cx.nodes.is_some() {
             return;
@@ -150,6 +160,7 @@ impl Follower {
     }
 
     /// An interface cannot begin before the gap behind the message before is over.
+    #[inline]
     fn passes(&mut self, rank: GlobalRank, (start, before): (Ps, Ps)) {
         if start < before {
             self.fault(|| format!("an interface of rank {rank} begins at {start} ps, before {before} ps"));
@@ -157,6 +168,7 @@ impl Follower {
     }
 
     /// A send was taken up.
+    #[inline]
     pub fn sending(&mut self, cx: &Context, s: &Sending) {
         let message = seen(cx, (s.host, s.to), s.number, s.bytes, s.arrival);
         self.messages.sent(message);
@@ -187,6 +199,7 @@ impl Follower {
     }
 
     /// A message was taken in.
+    #[inline]
     pub fn arrival(&mut self, cx: &Context, a: &Arrival) {
         if cx.config.cost == Cost::LogGops {
             self.works(cx, a.host, a.start, a.end);
@@ -199,6 +212,7 @@ impl Follower {
     }
 
     /// A message was received.
+    #[inline]
     pub fn received(&mut self, cx: &Context, r: &Received) {
         let message = seen(cx, (r.from, r.host), r.send, r.bytes, r.arrival);
         // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
@@ -207,6 +221,7 @@ impl Follower {
     }
 
     /// An operation is over.
+    #[inline]
     pub fn ended(&mut self, cx: &Context, e: &Ended) {
         if e.act == Act::Calc {
             self.works(cx, e.host, e.start, e.end);
@@ -260,11 +275,13 @@ impl Follower {
     }
 }
 
+#[inline]
 fn has_one_interface(cx: &Context) -> bool {
     cx.cpus == 1 && cx.nics == 1 && cx.nodes.is_none()
 }
 
 /// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.
+#[inline]
 fn seen(cx: &Context, (from, to): (GlobalRank, GlobalRank), number: u32, bytes: u64, arrival: Ps) -> Seen {
     let time = if cx.landing { 0 } else { arrival };
     Seen { from: from.number(), to: to.number(), number, bytes, time }

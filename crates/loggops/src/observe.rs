@@ -193,7 +193,7 @@ impl Observer {
     }
 
     /// The same once more, for the check.
-    #[cold]
+    #[inline(never)]
     fn follow(&mut self, record: &Record) {
         let Some(follower) = &mut self.follower else { return };
         match record {

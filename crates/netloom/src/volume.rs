@@ -69,7 +69,7 @@ impl Volume {
             let mean = h as f64 / self.messages.max(1) as f64;
             format!(", {h} link hops (mean {mean:.4})")
         });
-        format!("{}: {} messages, {} bytes{hops}", self.job, self.messages, self.bytes)
+        format!("{}: {} messages point to point, {} bytes{hops}", self.job, self.messages, self.bytes)
     }
 
     /// For `--format json`.

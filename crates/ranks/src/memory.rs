@@ -105,15 +105,13 @@ fn messages(program: &dyn Program, rank: RankId, most: u64) -> u64 {
 /// Operations of a rank that streams, in memory at a time: two batches, as rows go back when the next one is read. Sampled, since only its cursor knows.
 fn at_a_time(program: &dyn Program) -> u64 {
     /// Ranks that are asked.
-    const RANKS: u32 = 8;
+    const RANKS: u32 = 16;
     /// Batches that each of them reads.
     const BATCHES: u32 = 8;
     /// Operations that are never exceeded by much, whatever the sample says.
     const LEAST: u64 = 16;
-    let ranks = program.ranks();
-    let most = (0..RANKS.min(ranks)).map(|n| {
-        let rank = (u64::from(n) * u64::from(ranks) / u64::from(RANKS.min(ranks))) as u32;
-        let (mut cursor, mut batch) = (program.open(RankId::new(rank)), Batch::default());
+    let most = asked(program.ranks(), RANKS).map(|rank| {
+        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
         let (mut before, mut most) = (0, 0);
         for _ in 0..BATCHES {
             batch.clear();
@@ -164,5 +162,20 @@ mod tests {
         assert_eq!(most(3, |_| (2, calc(5))), 0);
         assert_eq!(most(2, |_| (5000, calc(5))), 100);
         assert_eq!(most(2, |_| (500, send(0, 8, 0))), 100);
+    }
+
+    /// Ranks on the edge of a grid have fewer neighbours than those within, and ranks in steps of a row are all on an edge.
+    #[test]
+    fn the_sample_meets_the_inside_of_a_grid() {
+        let side = 64;
+        let inside = |r: u32| r % side > 0 && r % side < side - 1 && r >= side && r < side * (side - 1);
+        let ranks = (0..side * side).map(|r| {
+            let mut rank = Rank::default();
+            (0..if inside(r) { 400 } else { 300 }).for_each(|_| {
+                rank.push(send(0, 8, 0));
+            });
+            rank
+        });
+        assert_eq!(at_a_time(&List::new(ranks.collect())), 400);
     }
 }

@@ -21,11 +21,9 @@ pub struct Seen {
 /// Most faults that are kept.
 const MOST: usize = 16;
 
-/// Entries by bucket of the table beyond which it grows.
-const FULL: usize = 2;
-
 impl Seen {
     /// Where it stands in a table.
+    #[inline]
     fn hash(&self) -> u64 {
         let ends = u64::from(self.from) << 32 | u64::from(self.to);
         let rest = u64::from(self.number) ^ self.bytes.rotate_left(24) ^ self.time.rotate_left(40);
@@ -36,8 +34,9 @@ impl Seen {
 /// Messages that were sent and have not arrived, in one partition or in several.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Messages {
-    /// Sent minus arrived, in buckets by hash; absent if that is 0. Who checks each message looks here twice, so it is no tree.
-    open: Vec<Vec<(Seen, i64)>>,
+    /// Sent minus arrived; a slot with 0 is free. Each message is looked up twice, so this is a table by hash with at most a quarter of its slots in use: a message
+    /// stands in the first free slot from its hash on, so those between are never free.
+    open: Vec<(Seen, i64)>,
     entries: usize,
     faults: Vec<String>,
 }
@@ -49,47 +48,85 @@ impl PartialEq for Messages {
 }
 
 impl Messages {
+    /// All that are open, in no order.
+    fn used(&self) -> impl Iterator<Item = (Seen, i64)> {
+        self.open.iter().copied().filter(|&(_, by)| by != 0)
+    }
+
     /// All that are open, in order: a table keeps them in that of their history.
     fn sorted(&self) -> SortedMap<Seen, i64> {
-        self.open.iter().flatten().copied().collect()
+        self.used().collect()
     }
 
-    fn bucket(&mut self, message: &Seen) -> &mut Vec<(Seen, i64)> {
-        let mask = self.open.len() as u64 - 1;
-        &mut self.open[(message.hash() & mask) as usize]
-    }
-
+    #[inline]
     fn add(&mut self, message: Seen, by: i64) {
-        if self.entries >= self.open.len() * FULL {
-            let buckets = (2 * self.open.len()).max(64);
-            let before = std::mem::replace(&mut self.open, vec![Vec::new(); buckets]);
-            before.into_iter().flatten().for_each(|entry| self.bucket(&entry.0).push(entry));
+        if self.entries * 4 >= self.open.len() {
+            self.grow();
         }
-        let bucket = self.bucket(&message);
-        let Some(at) = bucket.iter().position(|(seen, _)| *seen == message) else {
-            bucket.push((message, by));
-            self.entries += 1;
-            return;
-        };
-        bucket[at].1 += by;
-        if bucket[at].1 == 0 {
-            bucket.swap_remove(at);
-            self.entries -= 1;
+        let mask = self.open.len() - 1;
+        let mut at = message.hash() as usize & mask;
+        loop {
+            let (seen, balance) = &mut self.open[at];
+            if *balance == 0 {
+                (*seen, *balance) = (message, by);
+                self.entries += 1;
+                return;
+            }
+            if *seen == message {
+                *balance += by;
+                if *balance == 0 {
+                    self.entries -= 1;
+                    self.close(at);
+                }
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Twice as many slots.
+    #[cold]
+    fn grow(&mut self) {
+        let slots = (2 * self.open.len()).max(64);
+        let before = std::mem::replace(&mut self.open, vec![(Seen::default(), 0); slots]);
+        self.entries = 0;
+        before.into_iter().filter(|&(_, by)| by != 0).for_each(|(message, by)| self.add(message, by));
+    }
+
+    /// A slot has become free: what stands behind it, and may stand here, moves up, so that it is found.
+    #[inline]
+    fn close(&mut self, mut free: usize) {
+        let mask = self.open.len() - 1;
+        let mut at = free;
+        loop {
+            at = (at + 1) & mask;
+            if self.open[at].1 == 0 {
+                return;
+            }
+            let first = self.open[at].0.hash() as usize & mask;
+            // How far it is from its first slot, and from the free one.
+            if at.wrapping_sub(first) & mask >= at.wrapping_sub(free) & mask {
+                self.open.swap(free, at);
+                free = at;
+            }
         }
     }
 
     /// A message was sent.
+    #[inline]
     pub fn sent(&mut self, message: Seen) {
         self.add(message, 1);
     }
 
     /// A message arrived at `at`, which may not be before `earliest`.
+    #[inline]
     pub fn arrived(&mut self, message: Seen, at: u64, earliest: u64) {
         self.add(message, -1);
         self.not_before(&message, at, earliest);
     }
 
     /// Something happened to a message at `at`, which may not be before `earliest`.
+    #[inline]
     pub fn not_before(&mut self, message: &Seen, at: u64, earliest: u64) {
         if at < earliest && self.faults.len() < MOST {
             let Seen { from, to, bytes, .. } = message;
@@ -100,7 +137,7 @@ impl Messages {
 
     /// Adds another partition's.
     pub fn merge(&mut self, other: Self) {
-        for (message, by) in other.open.into_iter().flatten() {
+        for (message, by) in other.used() {
             self.add(message, by);
         }
         self.faults.extend(other.faults);
@@ -139,6 +176,30 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::rng::{Purpose, Stream};
+
+    /// The table against a plain map, with few hashes in use so that slots are contended, and many.
+    #[test]
+    fn the_table_is_a_map() {
+        for seed in 0..40 {
+            let mut draw = Stream::new(seed, Purpose::Test, 0);
+            let (mut table, mut naive) = (Messages::default(), SortedMap::new());
+            let kinds = 1 + draw.below(300);
+            for _ in 0..2_000 {
+                let number = draw.below(kinds) as u32;
+                let message = Seen { from: number % 7, to: 1, number, bytes: 8, time: 0 };
+                let by = if draw.below(2) == 0 { 1 } else { -1 };
+                table.add(message, by);
+                let balance = naive.entry(message).or_insert(0);
+                *balance += by;
+                if *balance == 0 {
+                    naive.remove(&message);
+                }
+            }
+            assert_eq!(table.sorted(), naive, "seed {seed}");
+            assert_eq!(table.entries, naive.len(), "seed {seed}");
+        }
+    }
 
     /// A sound history of `n` messages, of which the last two wait.
     fn history(n: u32) -> (Vec<(bool, Seen)>, Vec<Seen>) {
