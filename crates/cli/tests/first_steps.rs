@@ -2,7 +2,7 @@
 
 use crate::common::{Run, netloom};
 use serde_json::Value as Json;
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 /// A starting file in a directory of its own, and what is called how there.
 fn start(kind: &str) -> (tempfile::TempDir, impl Fn(&str) -> String) {
@@ -109,6 +109,13 @@ fn files_in_the_wrong_place_are_recognised() {
     fs::write(path("trace.bin"), 4223_u64.to_le_bytes()).expect("written");
     let run = netloom(&["run", &path("trace.bin")]);
     assert!(run.err.contains("(format goal-binary)"), "{}", run.err);
+    let archive = path("ranks.tar");
+    let folder = Path::new(&archive).parent().expect("a folder");
+    let made = Command::new("tar").args(["-cf", &archive, "-C"]).arg(folder).arg("program.ranks").status();
+    assert!(made.expect("tar runs").success());
+    let run = netloom(&["run", &archive]);
+    let named = run.err.contains("is an archive of tar, no experiment");
+    assert!(run.status == 4 && named && run.err.contains("netloom init trace"), "{}", run.err);
 }
 
 /// A run that ends within two bursts of its traffic says so; one with more does not.

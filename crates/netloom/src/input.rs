@@ -30,10 +30,13 @@ pub struct Input {
 pub fn read_experiment(path: &Path) -> Result<String, Error> {
     if path != Path::new("-") && path.extension().is_none_or(|e| e != "toml") {
         let head = programs::Input::file(path).head(1 << 16).unwrap_or_default();
-        if let Some(format) = Format::by(&head) {
+        // The magic word of a header of tar, as POSIX has it.
+        let archive = head.get(257..262) == Some(b"ustar");
+        let format = Format::by(&head).map(|f| format!("a program of ranks (format {})", f.name()));
+        if let Some(what) = format.or_else(|| archive.then(|| "an archive of tar".to_owned())) {
             let shown = path.display().to_string();
             let file = name(&shown);
-            let message = format!("`{file}` is a program of ranks (format {}), no experiment", format.name());
+            let message = format!("`{file}` is {what}, no experiment");
             let help = format!(
                 "an experiment names it as `file` of a job: `netloom init trace`, then `netloom run \
                                 trace/experiment.toml --set job.0.file={file}`"
