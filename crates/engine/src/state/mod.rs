@@ -500,5 +500,16 @@ mod tests {
         let values: Vec<u64> = list.iter(&pool).map(|i| pool.get(i).value).collect();
         assert_eq!(values, [0, 1, 2, 3, 4]);
         assert_eq!(pool.in_use(), 5);
+        // Taken and filed in turns, down to nothing and on.
+        for value in 5..40 {
+            let taken = list.pop(&pool).expect("there are some");
+            assert_eq!(pool.get(taken).value, value - 5);
+            pool.give(taken);
+            let item = pool.take(Item { value, next: NIL });
+            list.push(&mut pool, item);
+        }
+        let rest: Vec<u64> = std::iter::from_fn(|| list.pop(&pool)).map(|i| pool.get(i).value).collect();
+        assert_eq!(rest, [35, 36, 37, 38, 39]);
+        assert_eq!(list.pop(&pool), None);
     }
 }

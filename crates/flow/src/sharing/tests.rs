@@ -1,6 +1,6 @@
 //! Closed forms: times to the picosecond.
 
-use super::*;
+use super::{link_change::Change, *};
 
 /// Links of 1 GB/s and 1 us, numbered from 0.
 fn links(count: u32, rules: Rules) -> Sharing {
@@ -169,6 +169,42 @@ fn a_flow_that_moves_keeps_what_is_done() {
     s.divert(FineTime::at(MS + US), flow, b);
     s.refresh(FineTime::at(MS + US));
     assert_eq!(run(&mut s, 1), [4 * MS + 2 * US]);
+}
+
+/// Whatever they share and whether they wait for their latency: who began first comes first.
+#[test]
+fn flows_of_a_failed_link_come_in_the_order_in_which_they_began() {
+    let mut s = links(3, Rules::plain());
+    let (a, b, other) =
+        (s.route(vec![0], &[], 0.0), s.route(vec![0, 1], &[], 0.0), s.route(vec![2], &[], 0.0));
+    for (tag, route) in [a, b, other, a, b].into_iter().enumerate() {
+        s.begin(FineTime::at(0), route, 4_000_000, None, tag as u32);
+    }
+    let mut over = Vec::new();
+    while s.step(3 * US, &mut over) {}
+    for (tag, route) in [(5, b), (6, other), (7, a)] {
+        s.begin(FineTime::at(3 * US), route, 4_000_000, None, tag);
+    }
+    let tags: Vec<u32> = s.crossing(|l| l == 0).into_iter().map(|(_, tag)| tag).collect();
+    assert_eq!(tags, [0, 1, 3, 4, 5, 7]);
+}
+
+/// Half a millisecond of work, two of standing still, and the rest at the bandwidth that the link was given meanwhile.
+#[test]
+fn a_link_that_comes_back_has_what_it_was_given_meanwhile() {
+    let mut s = links(1, Rules::plain());
+    let change = |at, what| LinkChange { at: FineTime::at(at), link: 0, what, every: None };
+    let begun = US + MS / 2;
+    s.schedule(vec![
+        change(begun, Change::Up(false)),
+        change(begun + MS / 4, Change::Up(false)),
+        change(begun + MS, Change::Bandwidth(5e8)),
+        change(begun + 2 * MS, Change::Up(true)),
+        change(begun + 2 * MS + 5, Change::Up(true)),
+    ]);
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(FineTime::at(0), route, 1_000_000, None, 0);
+    assert_eq!(run(&mut s, 1), [begun + 3 * MS]);
 }
 
 #[test]
