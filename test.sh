@@ -263,6 +263,10 @@ else
   skip 'fuzz target' 'cargo install cargo-fuzz; rustup toolchain install nightly'
 fi
 
+if [ -n "${NETLOOM_LONG:-}" ]; then
+  step 'mutants: places are found' cargo test --locked --manifest-path mutants/Cargo.toml
+fi
+
 [ "$skipped" -gt 0 ] && echo "$skipped skipped: see the lines marked SKIPPED"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
