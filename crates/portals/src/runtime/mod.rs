@@ -25,6 +25,7 @@ pub mod report;
 pub mod run;
 pub mod signals;
 pub mod spans;
+pub mod stacks;
 pub mod state;
 pub mod stdio;
 pub mod system;

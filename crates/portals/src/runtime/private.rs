@@ -48,6 +48,7 @@ pub fn prepared(
     // What is no shared object the loader refuses in its own words.
     let _ = defer(&mut copy);
     let _ = share_nothing(&mut copy, kept);
+    let _ = join(&mut copy);
     Ok(copy)
 }
 
@@ -148,6 +149,15 @@ fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
     rest.get(..rest.iter().position(|&b| b == 0)?)
 }
 
+/// Code and constants get the same rights, so that they are one mapping where they adjoin: the system allows a process 65,530.
+fn join(bytes: &mut [u8]) -> Option<()> {
+    const READ_AND_EXECUTE: u8 = 5;
+    for constant in segments(bytes, LOAD)?.into_iter().filter(|s| !s.writable) {
+        bytes[constant.rights] |= READ_AND_EXECUTE;
+    }
+    Some(())
+}
+
 /// Symbols that are one in a process become ordinary ones.
 fn share_nothing(bytes: &mut [u8], kept: impl Fn(&str) -> bool) -> Option<()> {
     const SYMBOLS: usize = 11;
@@ -205,6 +215,8 @@ struct Segment {
     memory: usize,
     /// It can be written.
     writable: bool,
+    /// Place in the file of what may be done with it.
+    rights: usize,
 }
 
 /// The segments of a kind.
@@ -223,6 +235,7 @@ fn segments(bytes: &[u8], kind: usize) -> Option<Vec<Segment>> {
                 size: field(32)?,
                 memory: field(40)?,
                 writable: number(bytes, at + 4, 4)? & 2 != 0,
+                rights: at + 4,
             });
         }
     }

@@ -13,16 +13,15 @@ use super::{
     own::{self, Own},
     preempt, private,
     report::{Report, report},
-    signals, stdio,
+    signals,
+    stacks::{Stack, Stacks},
+    stdio,
     threads::{Entry, Rank, Status},
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
 use base::index::RankId;
-use corosensei::{
-    Coroutine, CoroutineResult, Yielder,
-    stack::{DefaultStack, Stack},
-};
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::Stack as _};
 use std::{
     arch::global_asm,
     ffi::{CString, c_char, c_int, c_void},
@@ -168,11 +167,16 @@ fn arguments(program: &Program<'_>) -> Result<(c_int, *mut *mut c_char), String>
     Ok((count, Box::leak(all.into_boxed_slice()).as_mut_ptr()))
 }
 
-type Routine = Coroutine<(), (), (), DefaultStack>;
+type Routine = Coroutine<(), (), (), Stack>;
 
 /// A thread's coroutine, and where its stack begins.
-fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<(Routine, usize), String> {
-    let stack = DefaultStack::new(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
+fn coroutine(
+    thread: u32,
+    entry: Entry,
+    program: &Program<'_>,
+    stacks: &mut Stacks,
+) -> Result<(Routine, usize), String> {
+    let stack = stacks.take(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
     let given = arguments(program)?;
     let top = stack.base().get();
     let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -221,6 +225,7 @@ struct Next {
 /// Resumes threads until none can run.
 fn drive(program: &Program<'_>) -> Result<(), String> {
     let mut routines: Vec<Option<(Routine, usize)>> = Vec::new();
+    let mut stacks = Stacks::default();
     let outcome = loop {
         let next = world::reach(|world| {
             let thread = world.next_thread()?;
@@ -240,7 +245,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
         }
         let slot = &mut routines[at];
         if slot.is_none() {
-            match coroutine(next.thread, next.entry, program) {
+            match coroutine(next.thread, next.entry, program, &mut stacks) {
                 Ok(routine) => {
                     let (top, bytes) = (routine.1 as u64, program.stack as u64);
                     with(|w, rank| w.memory.belongs(top - bytes..top, rank));
