@@ -196,3 +196,37 @@ int main(void)
     let of_stacks = if guards == 1 { 0 } else { 2 };
     assert!((many - few).div_ceil(62) <= 3 + of_stacks, "{} mappings for 62 ranks", many - few);
 }
+
+/// Copies are out of the loader's list while they are made: afterwards it has them all, and finds what lies in them.
+#[test]
+fn the_loader_knows_all_copies() {
+    let text = "
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <pmi.h>
+#include <stdio.h>
+static int one_more(struct dl_phdr_info *object, size_t size, void *count)
+{
+    (void)object, (void)size;
+    ++*(int *)count;
+    return 0;
+}
+int main(void)
+{
+    Dl_info found;
+    int spawned, rank, count = 0;
+    PMI_Init(&spawned);
+    PMI_Get_rank(&rank);
+    dl_iterate_phdr(one_more, &count);
+    if (!dladdr((void *)main, &found) || found.dli_fbase == NULL)
+        return 1;
+    if (rank == 0)
+        printf(\"%d\\n\", count);
+    PMI_Finalize();
+    return 0;
+}";
+    let Some(program) = compile_text(text) else { return };
+    let objects = |ranks| program.good(ranks, &[], &[]).trim().parse::<u32>().expect("a number");
+    assert_eq!(objects(5), objects(1) + 4);
+}

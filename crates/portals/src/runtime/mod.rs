@@ -5,6 +5,7 @@
 //! their memory and catches their crashes. What a process has for itself each rank has: in [`own`], [`locals`], [`float`], [`stdio`] and [`cxx`].
 
 mod calls;
+pub mod chain;
 pub mod cxx;
 pub mod ends;
 pub mod files;

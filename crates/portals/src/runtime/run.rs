@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
+    chain::Hidden,
     cxx::Cxx,
     guard,
     loader::{self, Copies, Library, Loaded, Names},
@@ -113,13 +114,14 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
         Copies { program: program.bytes, private: &private, directory: program.directory, names, cxx };
     let shared = cxx.map(|cxx| loader::bind_cxx(cxx, names)).transpose()?.flatten();
     let no_input = stdio::no_input();
-    let mut all = Vec::new();
+    let (mut all, mut hidden) = (Vec::new(), Hidden::default());
     for rank in RankId::first(ranks) {
         let (mut own, files) = (Own::new(), stdio::open(rank, no_input));
         let streams = cxx.map_or_else(Vec::new, |cxx| cxx.streams([files[1], files[2]]));
         let cells: Names = own.cells().into_iter().chain(streams).collect();
-        all.push((loader::load(&copies, rank, &cells)?, own, files));
+        all.push((loader::load(&copies, rank, &cells, &mut hidden)?, own, files));
     }
+    drop(hidden);
     // Whatever ends this process later leaves nothing behind.
     let _ = std::fs::remove_dir_all(program.directory);
     world::begin(world);
