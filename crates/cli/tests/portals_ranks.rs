@@ -230,3 +230,15 @@ int main(void)
     let objects = |ranks| program.good(ranks, &[], &[]).trim().parse::<u32>().expect("a number");
     assert_eq!(objects(5), objects(1) + 4);
 }
+
+#[test]
+fn ranks_for_which_there_is_no_memory_are_refused_in_words() {
+    let text = "char large[200000000];\nint main(void) { return large[0]; }";
+    let Some(program) = compile_text(text) else { return };
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 2000000 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_netloom")]);
+    limited.args(["portals", "run", "-n", "20", "--fabric"]).arg(&program.fabric).arg(&program.path);
+    let out = limited.output().expect("it runs");
+    let error = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(4) && error.contains("has no room for a copy"), "{error}");
+}

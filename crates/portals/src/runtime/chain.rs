@@ -25,6 +25,34 @@ pub struct LinkMap {
 pub struct Hidden(Vec<*mut LinkMap>);
 
 impl Hidden {
+    /// Tries whether the system has room for some more objects of so many bytes in all. The loader counts its list where it cannot open one, which it does
+    /// not survive while some are hidden; nothing is tried before that.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn room(&self, bytes: usize, objects: usize) -> Result<(), String> {
+        const PAGE: usize = 4096;
+        const PARTS: usize = 16;
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let parts = PARTS * objects;
+        let whole = bytes.saturating_add((parts + 1) * PAGE);
+        let (write, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, wherever the system likes, takes nobody's memory; its pages are its own, and it is gone at the end.
+        let fits = unsafe {
+            let at = libc::mmap(std::ptr::null_mut(), whole, write, flags, -1, 0);
+            let apart = |n: usize| libc::mprotect(at.byte_add(n * PAGE), PAGE, libc::PROT_NONE) == 0;
+            let fits = at != libc::MAP_FAILED && (1..parts).step_by(2).all(apart);
+            if at != libc::MAP_FAILED {
+                libc::munmap(at, whole);
+            }
+            fits
+        };
+        let why = "the system has no room for a copy of the program for each rank: memory, or mappings (vm.max_map_count)";
+        if fits { Ok(()) } else { Err(why.to_owned()) }
+    }
+
     /// Takes an object out of the list, unless it is the first. It is never closed, and nothing of it runs before it is back.
     pub fn hide(&mut self, map: *const LinkMap) {
         let map = map.cast_mut();

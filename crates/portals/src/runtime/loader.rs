@@ -102,6 +102,8 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names, hidden: &mut Hidde
     let path = directory.join(format!("rank-{rank}.so"));
     let bytes = private::prepared(program, &all, kept)?;
     write(&path, &bytes)?;
+    let contents = || made.iter().map(|copy| copy.1.as_slice()).chain([bytes.as_slice()]);
+    hidden.room(contents().map(private::span).sum(), made.len() + 1)?;
     let opened = open_all(&path, &made, directory);
     // The files are needed no more: their mappings stay.
     made.iter().map(|m| &m.0).chain([&path]).for_each(|path| drop(fs::remove_file(path)));
@@ -115,7 +117,9 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names, hidden: &mut Hidde
         missing.extend(bind(map, &bound, |name| defined(name) || find(library, name) != 0));
     }
     missing.extend(shared(map, &own, names, defined));
-    own.iter().chain([&map]).for_each(|&map| hidden.hide(map));
+    if !contents().any(private::has_fixed_locals) {
+        own.iter().chain([&map]).for_each(|&map| hidden.hide(map));
+    }
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }

@@ -143,6 +143,21 @@ pub fn globals(bytes: &[u8]) -> Vec<Range<usize>> {
     all.iter().filter(|s| s.writable).map(|s| s.address..s.address.saturating_add(s.memory)).collect()
 }
 
+/// Bytes of address space that a copy takes.
+#[must_use]
+pub fn span(bytes: &[u8]) -> usize {
+    let all = segments(bytes, LOAD).unwrap_or_default();
+    all.iter().map(|s| s.address.saturating_add(s.memory)).max().unwrap_or(0)
+}
+
+/// True if thread-local variables of a copy have places of which there are few in a process, so that later copies may find none.
+#[must_use]
+pub fn has_fixed_locals(bytes: &[u8]) -> bool {
+    const FLAGS: usize = 30;
+    const STATIC_TLS: usize = 16;
+    rows(bytes).unwrap_or_default().iter().any(|&(_, tag, value)| tag == FLAGS && value & STATIC_TLS != 0)
+}
+
 /// The text that begins at a place, without its zero.
 fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;

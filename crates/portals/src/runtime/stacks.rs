@@ -51,7 +51,7 @@ impl Stacks {
         let low = self.0.start;
         self.0.start += whole;
         guard(low)?;
-        debug_assert!(low % PAGE == 0 && self.0.start <= self.0.end, "stacks are whole pages");
+        debug_assert!(low.is_multiple_of(PAGE) && self.0.start <= self.0.end, "stacks are whole pages");
         let pointer = |address| StackPointer::new(address).ok_or(io::ErrorKind::OutOfMemory);
         let registered = ValgrindStackRegistration::new(low as *mut u8, whole);
         Ok(Stack { low: pointer(low)?, top: pointer(low + whole)?, _registered: registered })
@@ -96,7 +96,7 @@ mod tests {
             let bytes = [1, 4096, 4097, 1 << 20, 100 << 20][n % 5];
             let stack = stacks.take(bytes).expect("memory");
             let range = stack.limit().get()..stack.base().get();
-            assert!(range.len() >= bytes.next_multiple_of(PAGE) + PAGE && range.end % PAGE == 0);
+            assert!(range.len() >= bytes.next_multiple_of(PAGE) + PAGE && range.end.is_multiple_of(PAGE));
             assert!(taken.iter().all(|t| t.end <= range.start || range.end <= t.start));
             // SAFETY: the ends of the stack's own memory above the page that cannot be touched.
             unsafe {
