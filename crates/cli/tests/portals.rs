@@ -146,6 +146,17 @@ fn unexpected_messages_headers_and_flow_control() {
 }
 
 #[test]
+fn limits_lists_full_queues_and_interrupted_waits_at_every_loss_rate() {
+    let Some(program) = compile("crates/cli/tests/portals/conformance.c") else { return };
+    program.good(2, &["--check"], &[]);
+    let reliable = ["--check", "--set", "portals.reliability=true", "--set", "portals.timeout=\"20 us\""];
+    for loss in ["0.0", "0.03", "0.2"] {
+        let loss = format!("portals.loss={loss}");
+        program.good(2, &[&reliable[..], &["--set", "portals.retries=50", "--set", &loss]].concat(), &[]);
+    }
+}
+
+#[test]
 fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
     let Some(program) = compile("crates/cli/tests/portals/order.c") else { return };
     program.good(4, &[], &[]);

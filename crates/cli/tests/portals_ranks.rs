@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
-use crate::program::{compile, compile_by, netloom};
+use crate::program::{compile, compile_by, compile_text, netloom};
 use std::{fs, process::Command};
 
 #[test]
@@ -159,4 +159,86 @@ fn a_rank_ends_alone() {
     {
         assert!(text.contains(line), "{text}");
     }
+}
+
+/// Linux allows a process 65,530 mappings: 16,384 ranks have four each at most.
+#[test]
+fn a_rank_takes_three_mappings_of_the_system() {
+    let text = "
+#include <pmi.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void)
+{
+    int spawned, rank, lines = 0, c;
+    PMI_Init(&spawned);
+    PMI_Get_rank(&rank);
+    PMI_Barrier();
+    if (rank == 0) {
+        FILE *maps = fopen(\"/proc/self/maps\", \"r\");
+        char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        int guards = madvise(page, 4096, 102) == 0;
+        while ((c = getc(maps)) != EOF)
+            lines += c == '\\n';
+        printf(\"%d %d\\n\", guards, lines);
+    }
+    PMI_Finalize();
+    return 0;
+}";
+    let Some(program) = compile_text(text) else { return };
+    let count = |ranks| -> (u32, u32) {
+        let line = program.good(ranks, &[], &[]);
+        let (guards, lines) = line.trim().split_once(' ').expect("two numbers");
+        (guards.parse().expect("0 or 1"), lines.parse().expect("a number"))
+    };
+    let ((guards, few), (_, many)) = (count(2), count(64));
+    // Before Linux 6.13 the page below a stack is a mapping of its own.
+    let of_stacks = if guards == 1 { 0 } else { 2 };
+    assert!((many - few).div_ceil(62) <= 3 + of_stacks, "{} mappings for 62 ranks", many - few);
+}
+
+/// Copies are out of the loader's list while they are made: afterwards it has them all, and finds what lies in them.
+#[test]
+fn the_loader_knows_all_copies() {
+    let text = "
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <pmi.h>
+#include <stdio.h>
+static int one_more(struct dl_phdr_info *object, size_t size, void *count)
+{
+    (void)object, (void)size;
+    ++*(int *)count;
+    return 0;
+}
+int main(void)
+{
+    Dl_info found;
+    int spawned, rank, count = 0;
+    PMI_Init(&spawned);
+    PMI_Get_rank(&rank);
+    dl_iterate_phdr(one_more, &count);
+    if (!dladdr((void *)main, &found) || found.dli_fbase == NULL)
+        return 1;
+    if (rank == 0)
+        printf(\"%d\\n\", count);
+    PMI_Finalize();
+    return 0;
+}";
+    let Some(program) = compile_text(text) else { return };
+    let objects = |ranks| program.good(ranks, &[], &[]).trim().parse::<u32>().expect("a number");
+    assert_eq!(objects(5), objects(1) + 4);
+}
+
+#[test]
+fn ranks_for_which_there_is_no_memory_are_refused_in_words() {
+    let text = "char large[200000000];\nint main(void) { return large[0]; }";
+    let Some(program) = compile_text(text) else { return };
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 2000000 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_netloom")]);
+    limited.args(["portals", "run", "-n", "20", "--fabric"]).arg(&program.fabric).arg(&program.path);
+    let out = limited.output().expect("it runs");
+    let error = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(4) && error.contains("has no room for a copy"), "{error}");
 }

@@ -32,7 +32,8 @@ impl Process {
         let most = match op.request {
             Request::Put | Request::Get => ni.limits.max_msg_size,
             Request::Atomic => ni.limits.max_atomic_size,
-            _ => ni.limits.max_fetch_atomic_size,
+            // Both limits are those of an atomic that returns what was there.
+            _ => ni.limits.max_fetch_atomic_size.min(ni.limits.max_atomic_size),
         };
         if matches!(op.request, Request::Atomic | Request::FetchAtomic | Request::Swap) {
             let (operation, datatype) = op.operation;

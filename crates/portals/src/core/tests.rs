@@ -4,6 +4,7 @@ use super::{
     atomics::{op, ty},
     call::Trigger,
     message::Request,
+    objects::Queue,
     operation::Op,
     process::{Out, Process},
     types::{
@@ -280,6 +281,14 @@ fn an_interface_grants_the_least_that_the_specification_demands_and_no_feature_u
     );
     assert_eq!((granted.max_fetch_atomic_size, granted.features), (32, 0));
     assert_eq!(most.grant(&Limits { features: 2, max_pt_index: 100, ..most }).features, 2);
+    // Nothing said of triggered operations and atomics is no wish to have none.
+    let silent = most.grant(&Limits { max_triggered_ops: 0, max_atomic_size: 0, ..nothing });
+    assert_eq!(
+        (silent.max_triggered_ops, silent.max_atomic_size),
+        (most.max_triggered_ops, most.max_atomic_size)
+    );
+    let little = most.grant(&Limits { max_triggered_ops: 1, max_atomic_size: 4, ..nothing });
+    assert_eq!((little.max_triggered_ops, little.max_atomic_size), (1, 4));
     assert_eq!(most.grant(&most), most);
 }
 
@@ -363,6 +372,26 @@ fn handles_of_what_is_gone_name_nothing() {
 }
 
 proptest! {
+    /// A queue beside plain arithmetic: of numbered events it holds the last that fit, and one that is taken out tells of a loss where its number does not
+    /// follow that of the one before.
+    #[test]
+    fn a_queue_holds_the_last_events_and_tells_of_gaps(capacity in 1usize..6, steps in prop::collection::vec(0u8..5, 1..80)) {
+        let mut queue = Queue::new(capacity);
+        let (mut pushed, mut next) = (0u64, 0u64);
+        for step in steps {
+            if step < 3 {
+                queue.reserve();
+                queue.push(Event { hdr_data: pushed, kind: E::Put, ..Event::default() });
+                pushed += 1;
+            } else {
+                let oldest = next.max(pushed.saturating_sub(capacity as u64));
+                let expected = (oldest < pushed).then_some((oldest, oldest != next));
+                prop_assert_eq!(queue.pop().map(|(event, gap)| (event.hdr_data, gap)), expected);
+                next = if oldest < pushed { oldest + 1 } else { next };
+            }
+        }
+    }
+
     /// Whatever the order of messages, entries and searches: every message is reported exactly once at the target, as taken by an entry or as dropped,
     /// and an overflow buffer is free when its last header is gone.
     #[test]

@@ -23,6 +23,7 @@ pub enum Code {
     PtEqNeeded = 13,
     PtInUse = 14,
     Aborted = 15,
+    Interrupted = 16,
 }
 
 /// What a call gives, or the code that it returns.
@@ -266,10 +267,13 @@ const LEAST_FETCH: u64 = 32;
 
 impl Limits {
     /// What is granted to who wishes for `desired`: no more than `self`, no less than the least that every interface has, and the
-    /// features that were asked for.
+    /// features that were asked for. Of triggered operations and atomics a wish of 0 is none, so that programs which clear the
+    /// structure and fill in what they know can use them.
     #[must_use]
     pub fn grant(&self, desired: &Self) -> Self {
         let int = |most: i32, wish: i32| wish.clamp(0, most);
+        let triggered = if desired.max_triggered_ops == 0 { i32::MAX } else { desired.max_triggered_ops };
+        let atomic = if desired.max_atomic_size == 0 { u64::MAX } else { desired.max_atomic_size };
         Self {
             max_entries: int(self.max_entries, desired.max_entries),
             max_unexpected_headers: int(self.max_unexpected_headers, desired.max_unexpected_headers),
@@ -279,9 +283,9 @@ impl Limits {
             max_pt_index: int(self.max_pt_index, desired.max_pt_index.max(LEAST_PT_INDEX)),
             max_iovecs: int(self.max_iovecs, desired.max_iovecs),
             max_list_size: int(self.max_list_size, desired.max_list_size),
-            max_triggered_ops: int(self.max_triggered_ops, desired.max_triggered_ops),
+            max_triggered_ops: int(self.max_triggered_ops, triggered),
             max_msg_size: self.max_msg_size.min(desired.max_msg_size),
-            max_atomic_size: self.max_atomic_size.min(desired.max_atomic_size),
+            max_atomic_size: self.max_atomic_size.min(atomic),
             max_fetch_atomic_size: self
                 .max_fetch_atomic_size
                 .min(desired.max_fetch_atomic_size.max(LEAST_FETCH)),

@@ -7,7 +7,13 @@
 
 #![allow(unsafe_code, reason = "loading programs")]
 
-use super::{cxx, cxx::Cxx, locals::Module, private};
+use super::{
+    chain::{Hidden, LinkMap},
+    cxx,
+    cxx::Cxx,
+    locals::Module,
+    private,
+};
 use base::{index::RankId, sorted::SortedMap};
 use std::{
     ffi::{CStr, CString, c_char, c_void},
@@ -50,14 +56,6 @@ pub struct Copies<'a> {
 }
 
 #[repr(C)]
-struct LinkMap {
-    base: usize,
-    name: *const c_char,
-    dynamic: *const [usize; 2],
-    next: *const LinkMap,
-}
-
-#[repr(C)]
 #[derive(Clone, Copy)]
 struct Relocation {
     offset: usize,
@@ -84,10 +82,11 @@ const JUMP_SLOT: u64 = 7;
 pub type Library = (String, Vec<u8>);
 
 /// Loads a copy of a program, made under a name of its own, and of the libraries that are private. `cells` are addresses of the rank's own variables.
+/// The copies are hidden from the loader's list.
 ///
 /// # Errors
 /// If it cannot be loaded, lacks `main`, or imports what nobody defines.
-pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names) -> Result<Loaded, String> {
+pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names, hidden: &mut Hidden) -> Result<Loaded, String> {
     let &Copies { program, private, directory, names, cxx } = copies;
     let kept = |name: &str| cxx.is_some_and(|cxx| cxx.defines(name));
     let numbered: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, rank)).collect();
@@ -103,6 +102,8 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names) -> Result<Loaded, 
     let path = directory.join(format!("rank-{rank}.so"));
     let bytes = private::prepared(program, &all, kept)?;
     write(&path, &bytes)?;
+    let contents = || made.iter().map(|copy| copy.1.as_slice()).chain([bytes.as_slice()]);
+    hidden.room(contents().map(private::span).sum(), made.len() + 1)?;
     let opened = open_all(&path, &made, directory);
     // The files are needed no more: their mappings stay.
     made.iter().map(|m| &m.0).chain([&path]).for_each(|path| drop(fs::remove_file(path)));
@@ -116,6 +117,9 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names) -> Result<Loaded, 
         missing.extend(bind(map, &bound, |name| defined(name) || find(library, name) != 0));
     }
     missing.extend(shared(map, &own, names, defined));
+    if !contents().any(private::has_fixed_locals) {
+        own.iter().chain([&map]).for_each(|&map| hidden.hide(map));
+    }
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }
@@ -363,7 +367,7 @@ fn shared(
 ) -> Vec<String> {
     let mut missing = Vec::new();
     // SAFETY: link maps are a list that ends in null; none is closed, and only this thread opens any.
-    let next = |map: &*const LinkMap| Some(unsafe { (**map).next }).filter(|n| !n.is_null());
+    let next = |map: &*const LinkMap| Some(unsafe { (**map).next.cast_const() }).filter(|n| !n.is_null());
     for map in std::iter::successors(next(&program), next).filter(|map| !own.contains(map)) {
         // SAFETY: as above; the name is a C string.
         let path = unsafe { CStr::from_ptr((*map).name) }.to_string_lossy();

@@ -5,6 +5,7 @@
 //! their memory and catches their crashes. What a process has for itself each rank has: in [`own`], [`locals`], [`float`], [`stdio`] and [`cxx`].
 
 mod calls;
+pub mod chain;
 pub mod cxx;
 pub mod ends;
 pub mod files;
@@ -25,6 +26,7 @@ pub mod report;
 pub mod run;
 pub mod signals;
 pub mod spans;
+pub mod stacks;
 pub mod state;
 pub mod stdio;
 pub mod system;

@@ -48,6 +48,7 @@ pub fn prepared(
     // What is no shared object the loader refuses in its own words.
     let _ = defer(&mut copy);
     let _ = share_nothing(&mut copy, kept);
+    let _ = join(&mut copy);
     Ok(copy)
 }
 
@@ -142,10 +143,34 @@ pub fn globals(bytes: &[u8]) -> Vec<Range<usize>> {
     all.iter().filter(|s| s.writable).map(|s| s.address..s.address.saturating_add(s.memory)).collect()
 }
 
+/// Bytes of address space that a copy takes.
+#[must_use]
+pub fn span(bytes: &[u8]) -> usize {
+    let all = segments(bytes, LOAD).unwrap_or_default();
+    all.iter().map(|s| s.address.saturating_add(s.memory)).max().unwrap_or(0)
+}
+
+/// True if thread-local variables of a copy have places of which there are few in a process, so that later copies may find none.
+#[must_use]
+pub fn has_fixed_locals(bytes: &[u8]) -> bool {
+    const FLAGS: usize = 30;
+    const STATIC_TLS: usize = 16;
+    rows(bytes).unwrap_or_default().iter().any(|&(_, tag, value)| tag == FLAGS && value & STATIC_TLS != 0)
+}
+
 /// The text that begins at a place, without its zero.
 fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;
     rest.get(..rest.iter().position(|&b| b == 0)?)
+}
+
+/// Code and constants get the same rights, so that they are one mapping where they adjoin: the system allows a process 65,530.
+fn join(bytes: &mut [u8]) -> Option<()> {
+    const READ_AND_EXECUTE: u8 = 5;
+    for constant in segments(bytes, LOAD)?.into_iter().filter(|s| !s.writable) {
+        bytes[constant.rights] |= READ_AND_EXECUTE;
+    }
+    Some(())
 }
 
 /// Symbols that are one in a process become ordinary ones.
@@ -205,6 +230,8 @@ struct Segment {
     memory: usize,
     /// It can be written.
     writable: bool,
+    /// Place in the file of what may be done with it.
+    rights: usize,
 }
 
 /// The segments of a kind.
@@ -223,6 +250,7 @@ fn segments(bytes: &[u8], kind: usize) -> Option<Vec<Segment>> {
                 size: field(32)?,
                 memory: field(40)?,
                 writable: number(bytes, at + 4, 4)? & 2 != 0,
+                rights: at + 4,
             });
         }
     }

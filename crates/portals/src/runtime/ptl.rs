@@ -47,6 +47,20 @@ fn issue(call: Call) -> c_int {
     number(ask(call).map(drop))
 }
 
+/// Frees something: threads that wait for it look again, and find it gone.
+fn free(call: Call) -> c_int {
+    let code = issue(call);
+    if code == 0 {
+        with(|w, rank| w.wake_rank(rank));
+    }
+    code
+}
+
+/// What a look that was refused means: what a thread has begun to wait for was there, so another thread has freed it since.
+fn refused(code: Code, waited: bool) -> Code {
+    if waited && matches!(code, Code::ArgInvalid | Code::NoInit) { Code::Interrupted } else { code }
+}
+
 /// Asks for something that has a handle or a number.
 fn make(call: Call, to: *mut u32) -> c_int {
     number(ask(call).and_then(|made| write(to, made)))
@@ -223,6 +237,7 @@ fn events(
     why: &'static str,
 ) -> c_int {
     let until = deadline(timeout);
+    let mut waited = false;
     enter(0);
     let result = loop {
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::EqEmpty });
@@ -240,9 +255,10 @@ fn events(
         }
         match found {
             Err(Code::EqEmpty) if !over(until) => {
-                wait(Reason::of(why, u64::from(get(eqs).unwrap_or(0))), until)
+                wait(Reason::of(why, u64::from(get(eqs).unwrap_or(0))), until);
+                waited = true;
             }
-            other => break other,
+            other => break other.map_err(|code| refused(code, waited)),
         }
     };
     leave();
@@ -276,6 +292,7 @@ fn counts(
     why: &'static str,
 ) -> Answer<(u32, Count)> {
     let until = deadline(timeout);
+    let mut waited = false;
     enter(0);
     let result = loop {
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::CtNoneReached });
@@ -298,8 +315,9 @@ fn counts(
             Err(Code::CtNoneReached) if !over(until) => {
                 let handle = u64::from(get(cts).unwrap_or(0));
                 wait(Reason { call: why, what: handle, goal: get(tests).unwrap_or(0) }, until);
+                waited = true;
             }
-            other => break other,
+            other => break other.map_err(|code| refused(code, waited)),
         }
     };
     leave();
@@ -341,7 +359,11 @@ fn pair((operation, datatype): Atomic) -> (u8, u8) {
 super::calls::calls! {
     outside = Code::NoInit as c_int;
     fn PtlInit() -> c_int { at_once(Call::Init) }
-    fn PtlFini() -> c_int { at_once(Call::Fini) }
+    fn PtlFini() -> c_int {
+        at_once(Call::Fini);
+        with(|w, r| w.wake_rank(r));
+        0
+    }
     fn PtlAbort() -> c_int {
         at_once(Call::Abort);
         with(|w, r| w.wake_rank(r));
@@ -359,7 +381,7 @@ super::calls::calls! {
             write(ni, handle)
         }))
     }
-    fn PtlNIFini(ni: u32) -> c_int { issue(Call::NiFini(ni)) }
+    fn PtlNIFini(ni: u32) -> c_int { free(Call::NiFini(ni)) }
     fn PtlNIStatus(ni: u32, register: c_int, status: *mut c_int) -> c_int {
         look(|p| write(status, p.ni_status(ni, register as usize)?))
     }
@@ -415,7 +437,7 @@ super::calls::calls! {
         search(PortalEntry { ni, pt, matching: true }, read(me), (how, user))
     }
     fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
-    fn PtlCTFree(ct: u32) -> c_int { issue(Call::CtFree(ct)) }
+    fn PtlCTFree(ct: u32) -> c_int { free(Call::CtFree(ct)) }
     fn PtlCTCancelTriggered(ct: u32) -> c_int { issue(Call::CtCancel(ct)) }
     fn PtlCTGet(ct: u32, value: *mut Count) -> c_int {
         missed("PtlCTGet");
@@ -481,7 +503,7 @@ super::calls::calls! {
     fn PtlEQAlloc(ni: u32, count: u64, eq: *mut u32) -> c_int {
         make(Call::EqAlloc(ni, count), eq)
     }
-    fn PtlEQFree(eq: u32) -> c_int { issue(Call::EqFree(eq)) }
+    fn PtlEQFree(eq: u32) -> c_int { free(Call::EqFree(eq)) }
     fn PtlEQGet(eq: u32, event: *mut Event) -> c_int {
         let code = events(&raw const eq, 1, 0, event, std::ptr::null_mut(), "PtlEQGet");
         if code == Code::EqEmpty as c_int {

@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
+    chain::Hidden,
     cxx::Cxx,
     guard,
     loader::{self, Copies, Library, Loaded, Names},
@@ -13,16 +14,15 @@ use super::{
     own::{self, Own},
     preempt, private,
     report::{Report, report},
-    signals, stdio,
+    signals,
+    stacks::{Stack, Stacks},
+    stdio,
     threads::{Entry, Rank, Status},
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
 use base::index::RankId;
-use corosensei::{
-    Coroutine, CoroutineResult, Yielder,
-    stack::{DefaultStack, Stack},
-};
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::Stack as _};
 use std::{
     arch::global_asm,
     ffi::{CString, c_char, c_int, c_void},
@@ -114,13 +114,14 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
         Copies { program: program.bytes, private: &private, directory: program.directory, names, cxx };
     let shared = cxx.map(|cxx| loader::bind_cxx(cxx, names)).transpose()?.flatten();
     let no_input = stdio::no_input();
-    let mut all = Vec::new();
+    let (mut all, mut hidden) = (Vec::new(), Hidden::default());
     for rank in RankId::first(ranks) {
         let (mut own, files) = (Own::new(), stdio::open(rank, no_input));
         let streams = cxx.map_or_else(Vec::new, |cxx| cxx.streams([files[1], files[2]]));
         let cells: Names = own.cells().into_iter().chain(streams).collect();
-        all.push((loader::load(&copies, rank, &cells)?, own, files));
+        all.push((loader::load(&copies, rank, &cells, &mut hidden)?, own, files));
     }
+    drop(hidden);
     // Whatever ends this process later leaves nothing behind.
     let _ = std::fs::remove_dir_all(program.directory);
     world::begin(world);
@@ -168,11 +169,16 @@ fn arguments(program: &Program<'_>) -> Result<(c_int, *mut *mut c_char), String>
     Ok((count, Box::leak(all.into_boxed_slice()).as_mut_ptr()))
 }
 
-type Routine = Coroutine<(), (), (), DefaultStack>;
+type Routine = Coroutine<(), (), (), Stack>;
 
 /// A thread's coroutine, and where its stack begins.
-fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<(Routine, usize), String> {
-    let stack = DefaultStack::new(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
+fn coroutine(
+    thread: u32,
+    entry: Entry,
+    program: &Program<'_>,
+    stacks: &mut Stacks,
+) -> Result<(Routine, usize), String> {
+    let stack = stacks.take(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
     let given = arguments(program)?;
     let top = stack.base().get();
     let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -221,6 +227,7 @@ struct Next {
 /// Resumes threads until none can run.
 fn drive(program: &Program<'_>) -> Result<(), String> {
     let mut routines: Vec<Option<(Routine, usize)>> = Vec::new();
+    let mut stacks = Stacks::default();
     let outcome = loop {
         let next = world::reach(|world| {
             let thread = world.next_thread()?;
@@ -240,7 +247,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
         }
         let slot = &mut routines[at];
         if slot.is_none() {
-            match coroutine(next.thread, next.entry, program) {
+            match coroutine(next.thread, next.entry, program, &mut stacks) {
                 Ok(routine) => {
                     let (top, bytes) = (routine.1 as u64, program.stack as u64);
                     with(|w, rank| w.memory.belongs(top - bytes..top, rank));
