@@ -174,8 +174,8 @@ pub struct Looks {
 /// The start-up service: what ranks put, and the barrier.
 #[derive(Default)]
 pub struct Pmi {
-    /// Values by key.
-    pub pairs: SortedMap<Vec<u8>, Vec<u8>>,
+    /// Keys and values, by the hash of the key.
+    pub pairs: SortedMap<u64, Vec<(Vec<u8>, Vec<u8>)>>,
     /// Ranks that are at the barrier.
     pub here: u32,
     /// Barriers that all ranks have come to so far.
