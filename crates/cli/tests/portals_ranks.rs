@@ -83,8 +83,8 @@ fn memory_is_polled_in_every_shape() {
     }
     let out = program.run(1, &[], &["never"]);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    let told = text.contains("thread 2 waits in a loop that polls memory in `turns` at 0x");
-    assert!(out.status.code() == Some(5) && told, "{text}");
+    let loops = text.contains("thread 2 waits in a loop that polls memory in `turns` at 0x");
+    assert!(out.status.code() == Some(5) && loops, "{text}");
 }
 
 /// Calls of Portals from a team of OpenMP are the rank's own: the team has one thread, unless the user wants others.
