@@ -57,7 +57,7 @@ fn hash(key: &[u8]) -> u64 {
 
 impl Pmi {
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        let same = self.pairs.entry(hash(&key)).or_insert(Vec::new());
+        let same = self.pairs.entry(hash(&key)).or_default();
         match same.iter_mut().find(|pair| pair.0 == key) {
             Some(pair) => pair.1 = value,
             None => same.push((key, value)),

@@ -171,11 +171,14 @@ pub struct Looks {
     pub done: u64,
 }
 
+/// A key of the start-up service and its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
 /// The start-up service: what ranks put, and the barrier.
 #[derive(Default)]
 pub struct Pmi {
     /// Keys and values, by the hash of the key.
-    pub pairs: SortedMap<u64, Vec<(Vec<u8>, Vec<u8>)>>,
+    pub pairs: SortedMap<u64, Vec<Pair>>,
     /// Ranks that are at the barrier.
     pub here: u32,
     /// Barriers that all ranks have come to so far.
