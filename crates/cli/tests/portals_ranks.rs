@@ -72,6 +72,36 @@ fn whatever_waits_lets_time_pass() {
     assert!(out.status.code() == Some(12) && text.contains("rank 1 was ended by SIGXCPU"), "{text}");
 }
 
+/// Threads that hand over in memory, calls that take no time, locks that are taken again at once: time passes, as much in every run.
+#[test]
+fn memory_is_polled_in_every_shape() {
+    let Some(program) = compile("crates/cli/tests/portals/memory.c") else { return };
+    let first = program.good(2, &["--summary"], &[]);
+    assert_eq!(first.matches("looked at memory").count(), 2, "{first}");
+    for _ in 0..3 {
+        assert_eq!(program.good(2, &["--summary"], &[]), first, "runs are alike");
+    }
+    let out = program.run(1, &[], &["never"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let loops = text.contains("thread 2 waits in a loop that polls memory in `turns` at 0x");
+    assert!(out.status.code() == Some(5) && loops, "{text}");
+}
+
+/// Calls of Portals from a team of OpenMP are the rank's own: the team has one thread, unless the user wants others.
+#[test]
+fn teams_of_openmp_have_one_thread() {
+    let Some(program) = compile("crates/cli/tests/portals/movement.c") else { return };
+    let source = program.path.with_extension("c");
+    let text = "#include <omp.h>\n#include <portals4.h>\n#include <stdio.h>\nint main(void) { int good = 0;\n_Pragma(\"omp parallel num_threads(4) \
+                reduction(+ : good)\")\n{ good += PtlInit() == PTL_OK && omp_get_num_threads() == 1; }\nprintf(\"%d\\n\", good); return 0; }\n";
+    fs::write(&source, text).expect("written");
+    let made =
+        netloom().args(["portals", "cc", "-fopenmp"]).arg(&source).arg("-o").arg(&program.path).status();
+    if made.expect("it runs").success() {
+        assert_eq!(program.good(2, &[], &[]), "1\n1\n");
+    }
+}
+
 #[test]
 fn equal_ranks_stay_in_step_unless_their_hosts_differ() {
     let Some(program) = compile("crates/cli/tests/portals/steps.c") else { return };
@@ -106,8 +136,10 @@ fn programs_are_built_against_a_kit() {
     assert!(make(&[]).status.success());
     assert_eq!(make(&[]).status.code(), Some(7), "it is not replaced unasked");
     assert!(make(&["--force"]).status.success());
-    let source = "#include <pmi.h>\n#include <portals4.h>\n#include <stdio.h>\nstatic __thread int own = 5;\nint main(void) { int rank = -1;\n\
-                  PMI_Get_rank(&rank); own += rank; printf(\"%d %d\\n\", own, PtlInit() == PTL_OK); return 0; }\n";
+    let source = "#include <pmi.h>\n#include <portals4.h>\n#include <stdio.h>\nstatic __thread int own = 5;\n\
+                  extern char __data_start, _end;\nstatic long first = 1, last;\nint main(void) { int rank = -1;\n\
+                  if ((char *)&first < &__data_start || (char *)(&last + 1) > &_end) return 1;\n\
+                  PMI_Get_rank(&rank); own += rank + last; printf(\"%d %d\\n\", own, PtlInit() == PTL_OK); return 0; }\n";
     fs::write(directory.path().join("own.c"), source).expect("written");
     fs::write(directory.path().join("gap.c"), "int nowhere(void); int main(void) { return nowhere(); }")
         .expect("written");
@@ -151,6 +183,9 @@ fn a_rank_ends_alone() {
         assert!(out.status.code() == Some(12) && text.contains(reported), "{how}: {text}");
         assert_eq!(String::from_utf8_lossy(&out.stdout), "rank 0 is done\n", "{how}");
     }
+    let out = program.run(3, &[], &["good"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success() && text.contains("rank 2 was stopped: rank 1 ended the job"), "{text}");
     let out = program.run(3, &[], &["job"]);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     assert_eq!(out.status.code(), Some(12), "{text}");

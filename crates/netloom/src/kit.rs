@@ -102,7 +102,7 @@ fn compile(home: &Path, name: &str, text: &str, options: &[&str], to: &str) -> R
 }
 
 /// A compiler that makes of programs what can be loaded by the simulator and started by itself: a shared object with an entry. Everything that it links must be
-/// there, as for any program. Where nothing or a library is linked it only adds the headers.
+/// there, as for any program. The object that defines where data begin comes first, as a compiler has it: what lies between it and `_end` are a program's globals. Where nothing or a library is linked it only adds the headers.
 fn wrapper(home: &Path, variable: &str, compiler: &str) -> String {
     let home = home.display();
     format!(
@@ -121,7 +121,7 @@ if [ "$links" != yes ]; then
     exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@"
 fi
 first=$("${{{variable}:-{compiler}}}" -print-file-name=Scrt1.o)
-exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" -Wl,--no-as-needed "$@" "$home/lib/netloom-start.o" "$first" \
+exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" -Wl,--no-as-needed "$first" "$@" "$home/lib/netloom-start.o" \
     -shared -Wl,-e,_start,-Bsymbolic,-z,lazy,-z,defs -L"$home/lib" -Wl,-rpath,"$home/lib"
 "#
     )

@@ -85,6 +85,8 @@ int main(int argc, char **argv)
         }
         if (!strcmp(how, "job"))
             PMI_Abort(9, "enough");
+        if (!strcmp(how, "good"))
+            PMI_Abort(0, "done");
         if (!strcmp(how, "reopen")) {
             if (!freopen("/dev/null", "w", stdout))
                 exit(1);
@@ -102,7 +104,7 @@ int main(int argc, char **argv)
         }
     }
     /* Others end in order, whatever became of rank 1. */
-    if (!strcmp(how, "job"))
+    if (!strcmp(how, "job") || !strcmp(how, "good"))
         PMI_Barrier();
     printf("rank %d is done\n", rank);
     return 0;

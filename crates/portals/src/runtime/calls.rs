@@ -1,7 +1,7 @@
 //! How functions that programs call are declared.
 //!
 //! A function of ours serves the rank that runs. Called from elsewhere (a thread of a library's own, a library's initialiser while it is loaded) it
-//! does what stands in brackets, such as what the C library does, or gives the module's value for it. It computes with the rounding of this simulator,
+//! does what stands in brackets, such as what the C library does, or gives the module's value for it. Many calls in a row that take no time let some pass. It computes with the rounding of this simulator,
 //! whatever the rank has set.
 
 /// Functions that programs call, and a table of their names and addresses.
@@ -20,6 +20,7 @@ macro_rules! calls {
                     return $crate::runtime::calls::calls!(@outside $outside; $($own)?);
                 }
                 let _plain = $crate::runtime::float::plain();
+                $crate::runtime::spans::count();
                 $body
             }
         )*

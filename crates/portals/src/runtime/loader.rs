@@ -219,6 +219,23 @@ pub fn with_fortran(program: &[u8], asked: &[Library]) -> Vec<Library> {
     all
 }
 
+/// Where an address lies, in words: the function and the place in the shared object, as far as they are known.
+#[must_use]
+pub fn place(address: u64) -> String {
+    // SAFETY: the structure may be zero; the names that it leads to are C strings of loaded objects, of which none is closed.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address as *const c_void, &raw mut found) == 0 {
+            return String::new();
+        }
+        let at = address - found.dli_fbase as u64;
+        if found.dli_sname.is_null() {
+            return format!(" at {at:#x}");
+        }
+        format!(" in `{}` at {at:#x}", CStr::from_ptr(found.dli_sname).to_string_lossy())
+    }
+}
+
 /// Where the system finds a library.
 fn path_of(name: &str) -> Option<PathBuf> {
     let name = CString::new(name).ok()?;

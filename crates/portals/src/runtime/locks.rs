@@ -9,8 +9,8 @@
 use super::{
     guard::{get, put},
     spans::{Pair, again, now_at},
-    threads::{Barrier, Reason},
-    world::{wait, with},
+    threads::{Barrier, Reason, Thread, Waiting},
+    world::{pause, wait, with},
 };
 use base::time::Ps;
 use std::ffi::{c_int, c_uint};
@@ -47,9 +47,18 @@ fn until_free(
     }
 }
 
-/// Wakes whoever waits at the rank.
-fn freed(code: c_int) -> c_int {
-    with(|w, rank| w.wake_rank(rank));
+/// Wakes whoever waits at the rank. Threads that wait for what was freed go first: otherwise one that takes it again and again would shut them out.
+fn freed(what: usize, code: c_int) -> c_int {
+    let wanted = with(|w, rank| {
+        let waits =
+            |t: &Thread| t.rank == rank && matches!(t.waiting, Waiting::Rank(why) if why.what == what as u64);
+        let wanted = w.may_be_of(rank).any(|n| waits(&w.threads[n]));
+        w.wake_rank(rank);
+        wanted
+    });
+    if wanted {
+        pause(0);
+    }
     code
 }
 
@@ -98,7 +107,7 @@ pub fn lock(mutex: Mutex) -> c_int {
 pub(super) fn unlock(mutex: Mutex) -> c_int {
     if !is_recursive(mutex) {
         // SAFETY: the program gives its mutex.
-        return freed(unsafe { libc::pthread_mutex_unlock(mutex) });
+        return freed(mutex as usize, unsafe { libc::pthread_mutex_unlock(mutex) });
     }
     let code = with(|w, rank| {
         let (own, key) = (w.current, (rank, mutex as usize));
@@ -113,7 +122,7 @@ pub(super) fn unlock(mutex: Mutex) -> c_int {
             _ => libc::EPERM,
         }
     });
-    freed(code)
+    freed(mutex as usize, code)
 }
 
 /// Waits for a semaphore; the C library's calls give their codes in `errno`.
@@ -165,7 +174,7 @@ fn once(control: *mut c_int, function: usize) -> c_int {
         // SAFETY: the program gave a function of this type to be called once.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(function)() };
         let _ = put(control, DONE);
-        return freed(0);
+        return freed(control as usize, 0);
     }
     0
 }
@@ -202,7 +211,7 @@ super::calls::calls! {
         tried("pthread_rwlock_trywrlock", unsafe { libc::pthread_rwlock_trywrlock(lock) })
     }
     fn pthread_rwlock_unlock(lock: RwLock) -> c_int [unsafe { libc::pthread_rwlock_unlock(lock) }] {
-        freed(unsafe { libc::pthread_rwlock_unlock(lock) })
+        freed(lock as usize, unsafe { libc::pthread_rwlock_unlock(lock) })
     }
     fn pthread_spin_lock(lock: *mut c_int) -> c_int [libc::EINVAL] {
         until_free("pthread_spin_lock", lock as usize, None, || unsafe { real::pthread_spin_trylock(lock) })
@@ -211,7 +220,7 @@ super::calls::calls! {
         tried("pthread_spin_trylock", unsafe { real::pthread_spin_trylock(lock) })
     }
     fn pthread_spin_unlock(lock: *mut c_int) -> c_int [unsafe { real::pthread_spin_unlock(lock) }] {
-        freed(unsafe { real::pthread_spin_unlock(lock) })
+        freed(lock as usize, unsafe { real::pthread_spin_unlock(lock) })
     }
     fn sem_wait(semaphore: Semaphore) -> c_int [unsafe { libc::sem_wait(semaphore) }] { wait_semaphore(semaphore, None) }
     fn sem_timedwait(semaphore: Semaphore, at: *const Pair) -> c_int [-1] {
@@ -229,7 +238,7 @@ super::calls::calls! {
         code
     }
     fn sem_post(semaphore: Semaphore) -> c_int [unsafe { libc::sem_post(semaphore) }] {
-        freed(unsafe { libc::sem_post(semaphore) })
+        freed(semaphore as usize, unsafe { libc::sem_post(semaphore) })
     }
     fn pthread_barrier_init(barrier: usize, attributes: usize, count: c_uint) -> c_int [libc::EINVAL] {
         if count == 0 {

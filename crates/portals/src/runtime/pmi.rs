@@ -1,12 +1,12 @@
 //! PMI-1: how ranks learn who they are and exchange their addresses before they can send. Only barriers take time.
 
 use super::{
-    guard::{get, put},
-    threads::Reason,
+    guard::{copy, put},
+    threads::{Pmi, Reason},
     world::{self, wait, with},
 };
 use crate::record::Step;
-use base::index::RankId;
+use base::{hash::mix64, index::RankId};
 use std::ffi::{c_char, c_int};
 
 /// Longest name, key and value.
@@ -16,14 +16,23 @@ const FAIL: c_int = -1;
 /// A key that nobody put.
 const NO_KEY: c_int = 6;
 
-/// A C string of a program.
+/// A C string of a program, as far as it is there.
 fn text(from: *const c_char) -> Vec<u8> {
-    let mut all = Vec::new();
-    while let Some(c) = get(from.wrapping_add(all.len())) {
-        if c == 0 || all.len() > LONGEST as usize {
+    const PIECE: usize = 64;
+    let (mut all, most) = (Vec::new(), LONGEST as usize + 1);
+    while all.len() < most {
+        let at = from as u64 + all.len() as u64;
+        // Of a page all bytes are there, or none.
+        let bytes = (4096 - (at % 4096) as usize).min(most - all.len()).min(PIECE);
+        let mut piece = [0; PIECE];
+        if !copy(piece.as_mut_ptr() as u64, at, bytes) {
             break;
         }
-        all.push(c as u8);
+        let end = piece[..bytes].iter().position(|&b| b == 0);
+        all.extend_from_slice(&piece[..end.unwrap_or(bytes)]);
+        if end.is_some() {
+            break;
+        }
     }
     all
 }
@@ -33,9 +42,31 @@ fn give(to: *mut c_char, size: c_int, bytes: &[u8]) -> c_int {
     if size <= 0 || bytes.len() >= size as usize {
         return FAIL;
     }
-    let all = bytes.iter().copied().chain([0]).enumerate();
-    let good = all.fold(true, |good, (n, b)| good && put(to.wrapping_add(n), b as c_char));
-    if good { OK } else { FAIL }
+    let good = copy(to as u64, bytes.as_ptr() as u64, bytes.len());
+    if good && put(to.wrapping_add(bytes.len()), 0) { OK } else { FAIL }
+}
+
+/// Number under which a key is found.
+fn hash(key: &[u8]) -> u64 {
+    key.chunks(8).fold(key.len() as u64, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix64(hash ^ u64::from_le_bytes(word))
+    })
+}
+
+impl Pmi {
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        let same = self.pairs.entry(hash(&key)).or_default();
+        match same.iter_mut().find(|pair| pair.0 == key) {
+            Some(pair) => pair.1 = value,
+            None => same.push((key, value)),
+        }
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.pairs.get(&hash(key))?.iter().find(|pair| pair.0 == key).map(|pair| pair.1.as_slice())
+    }
 }
 
 fn store(to: *mut c_int, value: c_int) -> c_int {
@@ -62,16 +93,13 @@ super::calls::calls! {
         let (key, value) = (text(key), text(value));
         with(|w, _| {
             w.active();
-            w.pmi.pairs.insert(key, value)
+            w.pmi.put(key, value);
         });
         OK
     }
     fn PMI_KVS_Get(_name: *const c_char, key: *const c_char, value: *mut c_char, size: c_int) -> c_int {
         let key = text(key);
-        match with(|w, _| w.pmi.pairs.get(&key).cloned()) {
-            Some(found) => give(value, size, &found),
-            None => NO_KEY,
-        }
+        with(|w, _| w.pmi.get(&key).map_or(NO_KEY, |found| give(value, size, found)))
     }
 }
 
@@ -95,4 +123,45 @@ fn barrier() -> c_int {
         wait(Reason { call: "PMI_Barrier", what: u64::from(here), goal: u64::from(all) }, None);
     }
     OK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::{
+        rng::{Purpose, Stream},
+        sorted::SortedMap,
+    };
+
+    /// Against a map of the keys themselves: what was put last under a key is there, and nothing under others.
+    #[test]
+    fn what_was_put_last_is_found() {
+        let (mut service, mut plain, draws) =
+            (Pmi::default(), SortedMap::new(), Stream::new(5, Purpose::Route, 1));
+        for n in 0..2000u64 {
+            let length = draws.at(n * 2).below(20);
+            let key: Vec<u8> =
+                (0..length).map(|at| b'0' + (draws.at(n * 2 + 1).below(300) >> at) as u8 % 2).collect();
+            assert_eq!(service.get(&key), plain.get(&key).map(Vec::as_slice));
+            service.put(key.clone(), n.to_string().into_bytes());
+            plain.insert(key, n.to_string().into_bytes());
+        }
+    }
+
+    #[test]
+    fn texts_end_at_their_zero_or_the_longest() {
+        let mut bytes = vec![b'x'; 5000];
+        assert_eq!(text(bytes.as_ptr().cast()).len(), LONGEST as usize + 1);
+        for (start, end) in [(0, 0), (1, 63), (7, 71), (4000, 4321), (100, 1123)] {
+            bytes[end] = 0;
+            assert_eq!(text(bytes[start..].as_ptr().cast()).len(), end - start);
+            bytes[end] = b'x';
+        }
+        let mut to = [9u8; 4];
+        assert_eq!(
+            (give(to.as_mut_ptr().cast(), 3, b"abc"), give(to.as_mut_ptr().cast(), 4, b"abc")),
+            (FAIL, OK)
+        );
+        assert_eq!(&to, b"abc\0");
+    }
 }

@@ -6,8 +6,8 @@
 //! registers and frame come back to what they were, the rank polls. (Code that computes counts something: in a register or, where it was compiled without
 //! optimisation, in its frame. A loop that counts in other memory alone is taken for polling.)
 //!
-//! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
-//! returns to where it was. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
+//! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface or another of its threads has run, and
+//! returns to where it was, step by step at first: if it comes back once more after as many steps, it has done nothing but look. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
@@ -69,6 +69,7 @@ global_asm!(
     "mov eax, 0xff",
     "xor edx, edx",
     "xsave64 [rsp]",
+    "lea rdi, [rbp + 120]",
     "call netloom_polled",
     "mov eax, 0xff",
     "xor edx, edx",
@@ -97,6 +98,26 @@ unsafe extern "C" {
     fn netloom_preempt();
 }
 
+/// A rank polls memory.
+#[derive(Clone, Copy)]
+pub struct Polls {
+    /// It has done nothing else since it last waited in this loop.
+    pub idle: bool,
+    /// An address in the loop.
+    pub at: u64,
+}
+
+/// A loop that is followed step by step.
+#[derive(Clone, Copy)]
+struct Proof {
+    /// Registers and frame that must come back.
+    sought: u64,
+    /// Steps since they were seen; none until the loop goes on there.
+    steps: Option<u32>,
+    /// Steps after which they came back before, if the loop waited since.
+    round: Option<u32>,
+}
+
 thread_local! {
     /// Code of the program of the rank that runs; empty while none does.
     static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
@@ -104,15 +125,19 @@ thread_local! {
     static TOP: Cell<usize> = const { Cell::new(0) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
-    /// Registers and frame that must come back, and steps since they were seen; none while the rank does not go step by step.
-    static PROOF: Cell<Option<(u64, u32)>> = const { Cell::new(None) };
+    /// What must come back; none while the rank does not go step by step.
+    static PROOF: Cell<Option<Proof>> = const { Cell::new(None) };
+    /// The loop that came back: what it came back to, after how many steps, and what is to be told of it.
+    static FOUND: Cell<(u64, u32, Polls)> = const { Cell::new((0, 0, Polls { idle: false, at: 0 })) };
+    /// Calls since time last passed or another thread ran.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
     /// Processor time when the rank was last seen to have been resumed or called, and nanoseconds that it may compute from then on.
     static SINCE: Cell<u64> = const { Cell::new(0) };
     static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Lets a rank wait that polls memory.
-    static POLLED: Cell<Option<fn()>> = const { Cell::new(None) };
+    static POLLED: Cell<Option<fn(Polls)>> = const { Cell::new(None) };
 }
 
 /// Nanoseconds for which the processor has run this thread: what others do on this machine does not count.
@@ -123,11 +148,18 @@ pub fn processor_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Called by `netloom_preempt`, on the rank's stack.
+/// Called by `netloom_preempt`, on the rank's stack, with the place of the flags that the rank goes on with.
 #[unsafe(no_mangle)]
-extern "C" fn netloom_polled() {
+extern "C" fn netloom_polled(flags: *mut i64) {
+    let (sought, round, polls) = FOUND.get();
     if let Some(wait) = POLLED.get() {
-        wait();
+        wait(polls);
+        let now = RESUMED.get().0;
+        RESUMED.set((now, now));
+        PROOF.set(Some(Proof { sought, steps: None, round: Some(round) }));
+        arm(FIRST);
+        // SAFETY: the place lies in the frame of `netloom_preempt`, which called this.
+        unsafe { *flags |= STEP_FLAG };
     }
 }
 
@@ -153,11 +185,14 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
             guard::end_there(context, libc::SIGXCPU, 0);
             return arm(FIRST);
         }
+        if PROOF.get().is_some() {
+            return arm(FIRST);
+        }
         let look = look(&(*context).uc_mcontext);
         if !seen_enough(look) {
             return arm(AGAIN);
         }
-        PROOF.set(Some((look, 0)));
+        PROOF.set(Some(Proof { sought: look, steps: Some(0), round: None }));
         (*context).uc_mcontext.gregs[libc::REG_EFL as usize] |= STEP_FLAG;
     }
 }
@@ -169,18 +204,20 @@ extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
     // finds all of them again; the word written lies below its red zone, on its stack.
     unsafe {
         let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
-        let going = PROOF.get().filter(|&(_, steps)| now == before && start < end && steps < STEPS);
-        let Some((sought, steps)) = going else {
+        let going = PROOF.get().filter(|_| now == before && start < end);
+        let Some((proof, steps)) = going.and_then(|p| p.step()) else {
             (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !STEP_FLAG;
             PROOF.set(None);
             SEEN.set(([0; LOOKS], 0));
-            return arm(FIRST);
+            return arm(if now == before { AGAIN } else { FIRST });
         };
-        PROOF.set(Some((sought, steps + 1)));
+        PROOF.set(Some(proof));
         let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-        if !(start..end).contains(&at) || look(&(*context).uc_mcontext) != sought {
+        let comes_back = proof.round.is_none_or(|round| steps == round) && steps > 0;
+        if !comes_back || !(start..end).contains(&at) || look(&(*context).uc_mcontext) != proof.sought {
             return;
         }
+        FOUND.set((proof.sought, steps, Polls { idle: proof.round.is_some(), at: at as u64 }));
         PROOF.set(None);
         arm(FIRST);
         let registers = &mut (*context).uc_mcontext.gregs;
@@ -189,6 +226,14 @@ extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
         registers[libc::REG_RSP as usize] = stack;
         registers[libc::REG_RIP as usize] = netloom_preempt as *const () as i64;
         registers[libc::REG_EFL as usize] &= !STEP_FLAG;
+    }
+}
+
+impl Proof {
+    /// One step more, with how many they are now; none if there are too many.
+    fn step(self) -> Option<(Self, u32)> {
+        let steps = self.steps.map_or(0, |s| s + 1);
+        (steps <= self.round.unwrap_or(STEPS)).then_some((Self { steps: Some(steps), ..self }, steps))
     }
 }
 
@@ -238,7 +283,7 @@ fn arm(us: i64) {
 
 /// Catches the timer's signal, and begins to look; `polled` lets the rank that runs wait. A rank that computes longer than `limit` nanoseconds of processor time
 /// without any call ends by SIGXCPU, at the next look that finds it in its program's own code.
-pub fn install(polled: fn(), limit: u64) {
+pub fn install(polled: fn(Polls), limit: u64) {
     POLLED.set(Some(polled));
     LIMIT.set(limit);
     SINCE.set(processor_time());
@@ -277,6 +322,17 @@ pub fn begin(code: &Range<usize>, polls: bool) {
 /// The rank calls us: it does not poll memory.
 pub fn called() {
     RESUMED.with(|r| r.set((r.get().0 + 1, r.get().1)));
+}
+
+/// Counts a call of the rank: those since time last passed or another thread ran.
+pub fn counted() -> u32 {
+    CALLS.set(CALLS.get() + 1);
+    CALLS.get()
+}
+
+/// Time passes or another thread runs.
+pub fn passed() {
+    CALLS.set(0);
 }
 
 /// No rank runs.

@@ -1,7 +1,8 @@
 //! What a run gives, and in words what ranks wait for that have not ended.
 
 use super::{
-    threads::{Reason, Status, Waiting},
+    loader,
+    threads::{POLL, Reason, Status, Waiting},
     world::World,
 };
 use crate::machine::Counts;
@@ -24,6 +25,18 @@ pub struct Report {
     pub faults: Vec<String>,
     /// Why there is no record, if one was asked for.
     pub recorded: Result<(), String>,
+}
+
+impl Report {
+    /// True if a rank that ended so failed: not if another one ended the job with success.
+    #[must_use]
+    pub fn is_failure(&self, status: &Status) -> bool {
+        match status {
+            Status::Running => false,
+            Status::Stopped(by) => self.ranks.get(*by as usize) != Some(&Status::Exited(0)),
+            how => *how != Status::Exited(0),
+        }
+    }
 }
 
 /// The report of a world in which nobody can go on.
@@ -52,6 +65,9 @@ pub(super) fn report(world: &World) -> Report {
                 ..
             }) => {
                 format!("waits in {call}: {handle:#x}")
+            }
+            Waiting::Rank(Reason { call: POLL, what: at, .. }) => {
+                format!("waits in {POLL}{}", loader::place(at))
             }
             Waiting::Rank(Reason { call, .. }) => format!("waits in {call}"),
             Waiting::Time | Waiting::No => {

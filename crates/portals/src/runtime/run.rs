@@ -80,6 +80,7 @@ pub fn run(
 ) -> Result<Report, String> {
     guard::install(signals::fault);
     stdio::install(world::printed);
+    one_thread_in_teams();
     own::begin();
     let world = World::new(machine, sink, recorder);
     let outcome = load_all(world, program, names).and_then(|()| {
@@ -102,6 +103,15 @@ pub fn run(
         };
     }
     Ok(report)
+}
+
+/// Teams of OpenMP have one thread, unless the user says how many they may have: others would be threads of this machine beside the simulation.
+fn one_thread_in_teams() {
+    const LIMIT: &str = "OMP_THREAD_LIMIT";
+    if std::env::var_os(LIMIT).is_none() {
+        // SAFETY: no rank runs yet, and no other thread of this process reads the environment.
+        unsafe { std::env::set_var(LIMIT, "1") };
+    }
 }
 
 /// Loads a copy for each rank; the world has them all, and begins with a thread for each.
@@ -140,6 +150,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
                 ends,
                 alarm: (0, 0),
                 polls: false,
+                pollers: 0,
                 code,
                 files,
                 own,

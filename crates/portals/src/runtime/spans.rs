@@ -1,6 +1,9 @@
 //! Spans and instants as programs give them, and the time of a look that found nothing.
 
-use super::world::{idle, looked, with};
+use super::{
+    preempt,
+    world::{idle, looked, with},
+};
 use base::time::{NS, Ps, S};
 use std::ffi::c_long;
 
@@ -36,6 +39,22 @@ impl Pair {
 #[must_use]
 pub fn now_at() -> Ps {
     with(|w, _| w.machine.now)
+}
+
+/// Calls in a row that took no time after which some passes.
+const MANY: u32 = 1 << 12;
+
+/// Longest time that passes then.
+const LONGEST: Ps = 1000 * NS;
+
+/// The program calls us. A loop of calls that take no time may look for something in memory, so after many of them some time passes, and more each time in a row.
+pub fn count() {
+    if preempt::counted() >= MANY {
+        let rounds = with(|w, _| w.threads[w.current as usize].rounds) + 1;
+        idle((100 * NS * u64::from(rounds)).min(LONGEST), false);
+        with(|w, _| w.threads[w.current as usize].rounds = rounds);
+        preempt::passed();
+    }
 }
 
 /// What was not there is looked for again after a while.

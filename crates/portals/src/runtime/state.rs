@@ -11,6 +11,14 @@ use super::{
 };
 use std::ffi::{CStr, CString, c_char, c_double, c_int, c_long, c_uint, c_ushort, c_void};
 
+/// Functions whose names ours have too.
+mod real {
+    use std::ffi::{c_int, c_uint};
+    unsafe extern "C" {
+        pub fn rand_r(seed: *mut c_uint) -> c_int;
+    }
+}
+
 unsafe extern "C" {
     static mut environ: *mut *mut c_char;
     fn random_r(data: *mut RandomData, to: *mut i32) -> c_int;
@@ -160,6 +168,7 @@ super::calls::calls! {
     }
     fn rand() -> c_int [unsafe { libc::rand() }] { next_random() }
     fn random() -> c_long [c_long::from(unsafe { libc::rand() })] { c_long::from(next_random()) }
+    fn rand_r(seed: *mut c_uint) -> c_int [unsafe { real::rand_r(seed) }] { unsafe { real::rand_r(seed) } }
     fn srand(seed: c_uint) -> c_int { unsafe { srandom_r(seed, own().random()) } }
     fn srandom(seed: c_uint) -> c_int { unsafe { srandom_r(seed, own().random()) } }
     fn initstate(seed: c_uint, state: *mut c_char, size: usize) -> *mut c_char [std::ptr::null_mut()] {

@@ -12,7 +12,10 @@ use super::{
     threads::{ConditionWait, Entry, Reason},
     world::{end_thread, enter, enter_only, idle, leave, wait, with},
 };
-use base::time::{MS, NS, Ps, S, US};
+use base::{
+    index::RankId,
+    time::{MS, NS, Ps, S, US},
+};
 use std::ffi::{c_char, c_int, c_long, c_uint};
 
 const EINVAL: c_int = libc::EINVAL;
@@ -60,6 +63,11 @@ fn by_errno(code: c_int) -> c_int {
     // SAFETY: the location is this thread's own.
     unsafe { *libc::__errno_location() = code };
     -1
+}
+
+/// Name of a node: all that a run has, up to the last, are as long, so that no name is the beginning of another one.
+fn node_name(node: u32, last: u32) -> String {
+    format!("node{node:0width$}\0", width = last.to_string().len())
 }
 
 /// Waits until descriptors are ready, until a handler has run, or a time at most. Descriptors lead out of the simulation: they are looked at when time is up and when
@@ -203,7 +211,10 @@ super::calls::calls! {
         sleep_or_less(span, if flags & 1 != 0 { std::ptr::null_mut() } else { left })
     }
     fn gethostname(to: *mut c_char, size: usize) -> c_int {
-        let name = with(|w, r| format!("node{}\0", w.machine.node(r)));
+        let name = with(|w, r| {
+            let last = RankId::new(w.ranks.len() as u32 - 1);
+            node_name(w.machine.node(r).number(), w.machine.node(last).number())
+        });
         let good = name.len() <= size && name.bytes().enumerate().all(|(n, b)| put(to.wrapping_add(n), b as c_char));
         if good { 0 } else { -1 }
     }
@@ -260,4 +271,17 @@ super::calls::calls! {
     }
     fn pthread_cond_signal(condition: usize) -> c_int [unsafe { libc::pthread_cond_signal(condition as *mut _) }] { signal_condition(condition, false) }
     fn pthread_cond_broadcast(condition: usize) -> c_int [unsafe { libc::pthread_cond_broadcast(condition as *mut _) }] { signal_condition(condition, true) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::node_name;
+
+    #[test]
+    fn no_name_of_a_node_begins_another() {
+        assert_eq!(node_name(3, 9), "node3\0");
+        let all: Vec<String> = (0..1024).map(|n| node_name(n, 1023)).collect();
+        assert!(all.iter().all(|name| name.len() == "node0000\0".len()));
+        assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "they sort like numbers");
+    }
 }

@@ -38,6 +38,9 @@ pub enum Entry {
     Signal(i32),
 }
 
+/// In place of a call, for a thread that polls memory at an address.
+pub const POLL: &str = "a loop that polls memory";
+
 /// A barrier of a rank's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
@@ -107,8 +110,12 @@ pub struct Thread {
     pub waiting: Waiting,
     /// It waits until a time at most.
     pub timed: bool,
+    /// It waits in a loop that polls memory, and whether it will look again at a time that is set.
+    pub polls: Option<bool>,
     /// What it looked for in vain.
     pub looks: Looks,
+    /// Times in a row that it made many calls which took no time.
+    pub rounds: u32,
     /// Counts how often it waited: what wakes it names one.
     pub ticket: u32,
     /// What it begins with.
@@ -141,6 +148,8 @@ pub struct Rank {
     pub alarm: (u32, Ps),
     /// It has polled memory.
     pub polls: bool,
+    /// Its threads that wait in loops that poll memory.
+    pub pollers: u32,
     /// Addresses of its program's code.
     pub code: Range<usize>,
     /// Its input, output and error.
@@ -162,11 +171,14 @@ pub struct Looks {
     pub done: u64,
 }
 
+/// A key of the start-up service and its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
 /// The start-up service: what ranks put, and the barrier.
 #[derive(Default)]
 pub struct Pmi {
-    /// Values by key.
-    pub pairs: SortedMap<Vec<u8>, Vec<u8>>,
+    /// Keys and values, by the hash of the key.
+    pub pairs: SortedMap<u64, Vec<Pair>>,
     /// Ranks that are at the barrier.
     pub here: u32,
     /// Barriers that all ranks have come to so far.

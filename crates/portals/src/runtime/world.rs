@@ -8,8 +8,9 @@ use super::{
     float,
     guard::{self, RankMemory},
     locals::Locals,
-    preempt, stdio,
-    threads::{Barrier, ConditionWait, Entry, Hook, Looks, Pmi, Rank, Reason, Status, Thread, Waiting},
+    preempt::{self, Polls},
+    stdio,
+    threads::{Barrier, ConditionWait, Entry, Hook, Looks, POLL, Pmi, Rank, Reason, Status, Thread, Waiting},
 };
 use crate::{
     core::{
@@ -22,9 +23,12 @@ use crate::{
 use base::{
     index::{Column, RankId},
     sorted::SortedMap,
-    time::Ps,
+    time::{NS, Ps},
 };
 use std::{cell::RefCell, collections::VecDeque};
+
+/// From a store of one thread of a rank to the look of another one that polls memory.
+const SEEN_AFTER: Ps = 100 * NS;
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
 pub type Sink = Box<dyn FnMut(u32, bool, &[u8])>;
@@ -178,6 +182,9 @@ impl World {
             debug_assert!(t.result.is_none(), "a thread that is over waits for nothing");
             t.waiting = Waiting::No;
             t.ticket = t.ticket.wrapping_add(1);
+            if t.polls.take().is_some() {
+                self.ranks[t.rank].pollers -= 1;
+            }
             self.ready.push_back(thread);
         }
     }
@@ -208,7 +215,9 @@ impl World {
             rank,
             waiting: Waiting::No,
             timed: false,
+            polls: None,
             looks: Looks::default(),
+            rounds: 0,
             ticket: 0,
             entry,
             errno: 0,
@@ -223,6 +232,27 @@ impl World {
         debug_assert!(!first || number == rank.number(), "the first threads are those of `main`, by rank");
         self.ready.push_back(number);
         number
+    }
+
+    /// Numbers among which are those of a rank's threads.
+    pub fn may_be_of(&self, rank: RankId) -> impl Iterator<Item = usize> + use<> {
+        std::iter::once(rank.index()).chain(self.ranks.len()..self.threads.len())
+    }
+
+    /// The thread that runs is about to wait, or lets time pass, and may have changed memory: others of its rank that poll memory look again after a while.
+    fn let_pollers_look(&mut self, rank: RankId) {
+        self.threads[self.current as usize].rounds = 0;
+        if self.ranks[rank].pollers == 0 {
+            return;
+        }
+        let at = self.machine.now + SEEN_AFTER;
+        for n in self.may_be_of(rank) {
+            let t = &mut self.threads[n];
+            if t.rank == rank && t.polls == Some(false) {
+                t.polls = Some(true);
+                self.machine.wake_at(at, (n as u64) << 32 | u64::from(t.ticket));
+            }
+        }
     }
 
     /// The thread that runs waits, until a time at most.
@@ -303,6 +333,7 @@ impl World {
 fn suspend() {
     let yielder = with(|w, _| w.threads[w.current as usize].yielder);
     debug_assert!(!yielder.is_null(), "a thread that runs was resumed");
+    preempt::passed();
     let kept = float::leave();
     // SAFETY: the pointer was set by the coroutine that runs now, which lives as long as it runs.
     unsafe { (*yielder).suspend(()) };
@@ -311,7 +342,8 @@ fn suspend() {
 
 /// Lets time pass for the thread that runs.
 pub fn pause(span: Ps) {
-    let passed = with(|w, _| {
+    let passed = with(|w, rank| {
+        w.let_pollers_look(rank);
         let until = w.machine.now + span;
         if w.ready.is_empty() && w.machine.skip_to(until) {
             return true;
@@ -319,7 +351,9 @@ pub fn pause(span: Ps) {
         w.wait(Waiting::Time, Some(until));
         false
     });
-    if !passed {
+    if passed {
+        preempt::passed();
+    } else {
         suspend();
     }
 }
@@ -364,17 +398,26 @@ pub fn leave() {
 
 /// Waits for something of the rank, until a time at most.
 pub fn wait(why: Reason, until: Option<Ps>) {
-    with(|w, _| w.wait(Waiting::Rank(why), until));
+    with(|w, rank| {
+        w.let_pollers_look(rank);
+        w.wait(Waiting::Rank(why), until);
+    });
     suspend();
 }
 
-/// The program polls memory: it waits until something is served at its interface.
-pub fn poll_memory() {
+/// The program polls memory: it waits until something is served at its interface or another of its threads has run.
+pub fn poll_memory(Polls { idle, at }: Polls) {
     with(|w, rank| {
         w.ranks[rank].polls = true;
         w.machine.watch(rank);
+        if !idle {
+            w.let_pollers_look(rank);
+        }
+        w.wait(Waiting::Rank(Reason::of(POLL, at)), None);
+        w.threads[w.current as usize].polls = Some(false);
+        w.ranks[rank].pollers += 1;
     });
-    wait(Reason::of("a loop that polls memory", 0), None);
+    suspend();
     with(|w, rank| {
         let served = w.machine.served[rank];
         w.record(|r| r.served(rank, served));

@@ -114,7 +114,7 @@ pub fn print_outcome(report: &Report, args: &PortalsRunArgs, console: &mut Conso
             Status::Signal(signal, None) => format!("was ended by {}", signal_name(*signal)),
             Status::Stopped(by) => format!("was stopped: rank {by} ended the job"),
         };
-        failed = true;
+        failed |= report.is_failure(status);
         console.remark(&format!("rank {rank} {how}"));
     }
     let failure = stuck(&report.waiting, report.limited, failed)
