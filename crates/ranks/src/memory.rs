@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn the_sample_meets_the_inside_of_a_grid() {
         let side = 64;
-        let inside = |r: u32| r % side > 0 && r % side < side - 1 && r >= side && r < side * (side - 1);
+        let column = |r: u32| r % side;
+        let inside = |r: u32| (1..side - 1).contains(&column(r)) && (side..side * (side - 1)).contains(&r);
         let ranks = (0..side * side).map(|r| {
             let mut rank = Rank::default();
             (0..if inside(r) { 400 } else { 300 }).for_each(|_| {
