@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `--count` places are drawn in each area (`src/areas.rs`), always the same for a seed. All of them are built at once, into a copy of the tree at `--to`,
-//! where a variable of the environment turns one on. Then every test is run alone and tells which mutants it reaches; and each mutant is tried on
+//! where a variable of the environment turns one on. What is found is kept in `target/mutants` there, by draw; remove it when sources have changed. Then every test is run alone and tells which mutants it reaches; and each mutant is tried on
 //! those, quick ones first. A call ends after about `--limit` seconds; the same call again goes on. `--area NAME` keeps to one area, `--lanes N` tries as
 //! many at a time, `--most SECONDS` bounds the tests of each, `--again ID,..` tries some anew, `--root DIR` takes another tree, `--list` only shows what is drawn. docs/mutants.md has what was found.
 #![expect(clippy::print_stdout, reason = "a command prints")]
@@ -70,6 +70,9 @@ fn options() -> Result<Options, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = options()?;
+    if options.count > 1000 {
+        return Err("at most 1,000 of an area".into());
+    }
     let chosen: Vec<&Area> =
         AREAS.iter().filter(|a| options.area.as_deref().is_none_or(|n| n == a.name)).collect();
     let mut mutants = Vec::new();
@@ -84,7 +87,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let touched = tree::touched(&mutants);
     copy(&options.root, &options.to, &touched)?;
-    let state = options.to.join("target/mutants");
+    // Numbers of mutants and programs mean something within a draw only.
+    let drawn = format!("{}-{}-{}", options.seed, options.count, options.area.as_deref().unwrap_or("all"));
+    let state = options.to.join("target/mutants").join(drawn);
     fs::create_dir_all(&state)?;
     let packages = chosen.iter().flat_map(|a| a.packages).copied().collect();
     let programs = built(&options, &state, &mut mutants, &touched, &packages)?;

@@ -103,7 +103,7 @@ pub fn load(copies: &Copies<'_>, rank: RankId, cells: &Names, hidden: &mut Hidde
     let bytes = private::prepared(program, &all, kept)?;
     write(&path, &bytes)?;
     let contents = || made.iter().map(|copy| copy.1.as_slice()).chain([bytes.as_slice()]);
-    hidden.room(contents().map(private::span).sum(), made.len() + 1)?;
+    hidden.room(contents().map(private::span).fold(0, usize::saturating_add), made.len() + 1)?;
     let opened = open_all(&path, &made, directory);
     // The files are needed no more: their mappings stay.
     made.iter().map(|m| &m.0).chain([&path]).for_each(|path| drop(fs::remove_file(path)));
@@ -219,7 +219,7 @@ pub fn with_fortran(program: &[u8], asked: &[Library]) -> Vec<Library> {
     all
 }
 
-/// Where an address lies, in words: the function and the place in the shared object, as far as they are known.
+/// Where an address lies, in words: the function, if the program exports it.
 #[must_use]
 pub fn place(address: u64) -> String {
     // SAFETY: the structure may be zero; the names that it leads to are C strings of loaded objects, of which none is closed.
@@ -228,11 +228,11 @@ pub fn place(address: u64) -> String {
         if libc::dladdr(address as *const c_void, &raw mut found) == 0 {
             return String::new();
         }
-        let at = address - found.dli_fbase as u64;
+        // Not the address itself: which one of a loop's it is depends on when somebody looked.
         if found.dli_sname.is_null() {
-            return format!(" at {at:#x}");
+            return String::new();
         }
-        format!(" in `{}` at {at:#x}", CStr::from_ptr(found.dli_sname).to_string_lossy())
+        format!(" in `{}`", CStr::from_ptr(found.dli_sname).to_string_lossy())
     }
 }
 

@@ -35,23 +35,40 @@ fn until_free(
     until: Option<Ps>,
     mut attempt: impl FnMut() -> c_int,
 ) -> c_int {
-    loop {
+    let mut waited = false;
+    let code = loop {
         let code = attempt();
         if code != libc::EBUSY {
-            return code;
+            break code;
         }
         if until.is_some_and(|u| now_at() >= u) {
-            return libc::ETIMEDOUT;
+            break libc::ETIMEDOUT;
         }
+        wants(what);
+        waited = true;
         wait(Reason::of(call, what as u64), until);
+    };
+    if waited {
+        wants(0);
     }
+    code
+}
+
+/// What the thread that runs wants until it says something else: it may be woken for another reason, and want it still.
+fn wants(what: usize) {
+    with(|w, _| {
+        let own = w.current;
+        w.threads[own as usize].wants = what;
+    });
 }
 
 /// Wakes whoever waits at the rank. Threads that wait for what was freed go first: otherwise one that takes it again and again would shut them out.
 fn freed(what: usize, code: c_int) -> c_int {
     let wanted = with(|w, rank| {
-        let waits =
-            |t: &Thread| t.rank == rank && matches!(t.waiting, Waiting::Rank(why) if why.what == what as u64);
+        let waits = |t: &Thread| {
+            let here = matches!(t.waiting, Waiting::Rank(why) if why.what == what as u64);
+            t.rank == rank && (here || t.wants == what)
+        };
         let wanted = w.may_be_of(rank).any(|n| waits(&w.threads[n]));
         w.wake_rank(rank);
         wanted

@@ -7,7 +7,9 @@
 //! optimisation, in its frame. A loop that counts in other memory alone is taken for polling.)
 //!
 //! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface or another of its threads has run, and
-//! returns to where it was, step by step at first: if it comes back once more after as many steps, it has done nothing but look. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
+//! returns to where it was, step by step at first: if it comes back once more after as many steps, it has done nothing but look. (Stores are not followed: a loop that also writes counts as one that looks.)
+//! When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens. Which instruction of the loop is the first after a wait
+//! does depend on it. A loop that looks at several words may see them in another order if all of them change while it waits.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
@@ -156,6 +158,7 @@ extern "C" fn netloom_polled(flags: *mut i64) {
         wait(polls);
         let now = RESUMED.get().0;
         RESUMED.set((now, now));
+        SINCE.set(processor_time());
         PROOF.set(Some(Proof { sought, steps: None, round: Some(round) }));
         arm(FIRST);
         // SAFETY: the place lies in the frame of `netloom_preempt`, which called this.

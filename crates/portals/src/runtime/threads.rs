@@ -108,6 +108,8 @@ pub struct Thread {
     pub rank: RankId,
     /// What it waits for.
     pub waiting: Waiting,
+    /// The lock that it wants and has not got; 0 for none.
+    pub wants: usize,
     /// It waits until a time at most.
     pub timed: bool,
     /// It waits in a loop that polls memory, and whether it will look again at a time that is set.

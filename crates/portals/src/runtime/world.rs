@@ -214,6 +214,7 @@ impl World {
         let thread = Thread {
             rank,
             waiting: Waiting::No,
+            wants: 0,
             timed: false,
             polls: None,
             looks: Looks::default(),
