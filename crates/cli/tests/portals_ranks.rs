@@ -87,6 +87,13 @@ fn memory_is_polled_in_every_shape() {
     assert!(out.status.code() == Some(5) && loops, "{text}");
 }
 
+/// Who wants a lock has it, though it was woken for another one meanwhile: otherwise the run would go on to its limit.
+#[test]
+fn a_lock_that_is_wanted_is_handed_over() {
+    let Some(program) = compile("crates/cli/tests/portals/nested.c") else { return };
+    program.good(1, &["--set", "experiment.limit=1 ms"], &[]);
+}
+
 /// Calls of Portals from a team of OpenMP are the rank's own: the team has one thread, unless the user wants others.
 #[test]
 fn teams_of_openmp_have_one_thread() {

@@ -9,7 +9,7 @@
 use super::{
     guard::{get, put},
     spans::{Pair, again, now_at},
-    threads::{Barrier, Reason, Thread, Waiting},
+    threads::{Barrier, Reason, Thread},
     world::{pause, wait, with},
 };
 use base::time::Ps;
@@ -65,11 +65,8 @@ fn wants(what: usize) {
 /// Wakes whoever waits at the rank. Threads that wait for what was freed go first: otherwise one that takes it again and again would shut them out.
 fn freed(what: usize, code: c_int) -> c_int {
     let wanted = with(|w, rank| {
-        let waits = |t: &Thread| {
-            let here = matches!(t.waiting, Waiting::Rank(why) if why.what == what as u64);
-            t.rank == rank && (here || t.wants == what)
-        };
-        let wanted = w.may_be_of(rank).any(|n| waits(&w.threads[n]));
+        let wants = |t: &Thread| t.rank == rank && t.wants == what;
+        let wanted = w.may_be_of(rank).any(|n| wants(&w.threads[n]));
         w.wake_rank(rank);
         wanted
     });
