@@ -30,10 +30,10 @@ pub struct Input {
 pub fn read_experiment(path: &Path) -> Result<String, Error> {
     if path != Path::new("-") && path.extension().is_none_or(|e| e != "toml") {
         let head = programs::Input::file(path).head(1 << 16).unwrap_or_default();
-        // The magic word of a header of tar, as POSIX has it.
-        let archive = head.get(257..262) == Some(b"ustar");
         let format = Format::by(&head).map(|f| format!("a program of ranks (format {})", f.name()));
-        if let Some(what) = format.or_else(|| archive.then(|| "an archive of tar".to_owned())) {
+        if let Some(what) =
+            format.or_else(|| Format::is_archive(&head).then(|| "an archive of tar".to_owned()))
+        {
             let shown = path.display().to_string();
             let file = name(&shown);
             let message = format!("`{file}` is {what}, no experiment");

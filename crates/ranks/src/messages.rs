@@ -33,12 +33,34 @@ impl Seen {
 
 /// Messages that were sent and have not arrived, in one partition or in several.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct Messages {
     /// Sent minus arrived; a slot with 0 is free. Each message is looked up twice, so this is a table by hash with at most a quarter of its slots in use: a message
     /// stands in the first free slot from its hash on, so those between are never free.
     open: Vec<(Seen, i64)>,
     entries: usize,
     faults: Vec<String>,
+}
+
+/// What a checkpoint keeps: the open ones in order. Whatever a file says, the table is built anew, so that it has free slots.
+#[derive(Serialize, Deserialize)]
+struct Listed {
+    open: Vec<(Seen, i64)>,
+    faults: Vec<String>,
+}
+
+impl From<Messages> for Listed {
+    fn from(messages: Messages) -> Self {
+        Self { open: messages.sorted().into_iter().collect(), faults: messages.faults }
+    }
+}
+
+impl From<Listed> for Messages {
+    fn from(Listed { open, faults }: Listed) -> Self {
+        let mut messages = Self { faults, ..Self::default() };
+        open.into_iter().filter(|&(_, by)| by != 0).for_each(|(message, by)| messages.add(message, by));
+        messages
+    }
 }
 
 impl PartialEq for Messages {
@@ -73,7 +95,7 @@ impl Messages {
                 return;
             }
             if *seen == message {
-                *balance += by;
+                *balance = balance.saturating_add(by);
                 if *balance == 0 {
                     self.entries -= 1;
                     self.close(at);
@@ -196,6 +218,10 @@ mod tests {
                     naive.remove(&message);
                 }
             }
+            // As a checkpoint has it, and comes back.
+            let listed = Listed::from(table.clone());
+            assert!(listed.open.iter().map(|o| o.0).eq(naive.keys().copied()), "seed {seed}");
+            assert_eq!(Messages::from(listed), table, "seed {seed}");
             assert_eq!(table.sorted(), naive, "seed {seed}");
             assert_eq!(table.entries, naive.len(), "seed {seed}");
         }

@@ -26,7 +26,7 @@ pub struct Hidden(Vec<*mut LinkMap>);
 
 impl Hidden {
     /// Tries whether the system has room for some more objects of so many bytes in all. The loader counts its list where it cannot open one, which it does
-    /// not survive while some are hidden; nothing is tried before that.
+    /// not survive while some are hidden; nothing is tried before that. What else can fail is not foreseen: descriptors of files, or memory that another process takes meanwhile.
     ///
     /// # Errors
     /// If there is no room.
@@ -56,7 +56,7 @@ impl Hidden {
     /// Takes an object out of the list, unless it is the first. It is never closed, and nothing of it runs before it is back.
     pub fn hide(&mut self, map: *const LinkMap) {
         let map = map.cast_mut();
-        // SAFETY: maps of the list are valid while their objects are open, and none is closed. Only this thread opens objects, and only there is the list walked.
+        // SAFETY: maps of the list are valid while their objects are open, and none is closed. Only this thread opens objects and asks where addresses lie, and only there is the list walked.
         unsafe {
             let (previous, next) = ((*map).previous, (*map).next);
             if previous.is_null() {

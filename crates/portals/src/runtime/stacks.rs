@@ -87,9 +87,11 @@ fn guard(low: usize) -> io::Result<()> {
 mod tests {
     use super::*;
     use corosensei::stack::Stack as _;
+    use std::os::{fd::AsRawFd, unix::net::UnixStream};
 
     #[test]
     fn stacks_are_apart_and_as_large_as_asked() {
+        let (pipe, _other) = UnixStream::pair().expect("a pipe");
         let mut stacks = Stacks::default();
         let mut taken: Vec<Range<usize>> = Vec::new();
         for n in 0..200 {
@@ -103,6 +105,12 @@ mod tests {
                 (range.start as *mut u8).add(PAGE).write_volatile(1);
                 (range.end as *mut u8).sub(1).write_volatile(1);
             }
+            // The system reads what is written for the program, and says where it cannot.
+            let readable = |at: usize| {
+                // SAFETY: writing to a pipe reads one byte, and fails if it cannot be read.
+                unsafe { libc::write(pipe.as_raw_fd(), at as *const libc::c_void, 1) == 1 }
+            };
+            assert!(readable(range.start + PAGE) && !readable(range.start), "a page that cannot be touched");
             taken.push(range);
             std::mem::forget(stack);
         }

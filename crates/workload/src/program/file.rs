@@ -83,6 +83,12 @@ impl Format {
         matches!(self, Self::Ti | Self::Allprof | Self::Dumpi | Self::ChakraJson | Self::Chakra)
     }
 
+    /// True if this begins like an archive of tar, whose files may be traces of ranks.
+    #[must_use]
+    pub fn is_archive(head: &[u8]) -> bool {
+        tar::begins(head)
+    }
+
     /// The format of a file, the files that it lists, and the file of an archive that takes its place.
     ///
     /// # Errors
