@@ -7,7 +7,7 @@
 //! Where half a million events are due in one slot, what each of them adds to it would move all that are left. So an event that would
 //! move many goes to a heap beside the vector instead.
 
-use crate::key::Key;
+use crate::{key::Key, state::ends::ending};
 use base::time::{NEVER, Ps};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -276,9 +276,10 @@ impl Wheel {
     /// Everything pending, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         let lists = self.heads.iter().flat_map(|&head| {
-            std::iter::successors((head != NIL).then_some(head), |&n| {
+            let rows = std::iter::successors((head != NIL).then_some(head), |&n| {
                 Some(self.nodes[n as usize].next).filter(|&n| n != NIL)
-            })
+            });
+            ending(rows, self.nodes.len())
         });
         let slots = lists.map(|n| self.nodes[n as usize].entry());
         let heaps = self.late.iter().chain(&self.far).map(|e| e.0);

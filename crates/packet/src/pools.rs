@@ -36,6 +36,7 @@
 use base::index::Number;
 use engine::state::{
     Journal, Linked, NIL, Pool,
+    ends::ending,
     mode::{Mode, Undo},
 };
 use serde::{Deserialize, Serialize};
@@ -266,7 +267,10 @@ impl<I: RowNumber> List<I> {
         rows: &'a Rows<T, M>,
     ) -> impl Iterator<Item = I> + 'a {
         let first = Some(self.head).filter(|row| !row.is_nil());
-        std::iter::successors(first, |&row| Some(rows.next(row)).filter(|next| !next.is_nil()))
+        ending(
+            std::iter::successors(first, |&row| Some(rows.next(row)).filter(|next| !next.is_nil())),
+            rows.0.made(),
+        )
     }
 }
 

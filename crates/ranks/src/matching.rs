@@ -7,7 +7,10 @@
 //! The table grows by one bucket at a time (Litwin: Linear hashing, VLDB 1980), so that a change stays small and can be undone.
 
 use base::{hash::mix64, index::RankId};
-use engine::state::{Journal, Linked, NIL, Pool, Table};
+use engine::state::{
+    Journal, Linked, NIL, Pool, Table,
+    ends::{Steps, ending},
+};
 use serde::{Deserialize, Serialize};
 use workload::program::{ANY_RANK, ANY_TAG};
 
@@ -143,7 +146,9 @@ impl Index {
     /// The first item with a label, and the item before it in its chain.
     fn find(&self, pool: &Pool<Item>, label: &Label) -> Option<(u32, u32)> {
         let (mut before, mut at) = (NIL, *self.heads.get(self.bucket(label.hash())));
+        let mut steps = Steps::of(pool.made());
         while at != NIL {
+            steps.step();
             let item = pool.get(at);
             if item.label == *label {
                 return Some((at, before));
@@ -217,7 +222,9 @@ impl Index {
         let mut at = *self.heads.get(split);
         *self.heads.edit(split) = NIL;
         *self.heads.edit(buckets) = NIL;
+        let mut steps = Steps::of(pool.made());
         while at != NIL {
+            steps.step();
             let Item { label, next, .. } = *pool.get(at);
             let bucket = self.bucket(label.hash());
             pool.edit(at).next = *self.heads.get(bucket);
@@ -259,7 +266,10 @@ fn delist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
 
 fn listed<'a>(ends: &Ends, pool: &'a Pool<Item>) -> impl Iterator<Item = u32> + 'a {
     let first = ends.oldest;
-    std::iter::successors((first != NIL).then_some(first), |&i| Some(pool.get(i).newer).filter(|&n| n != NIL))
+    let newer = std::iter::successors((first != NIL).then_some(first), |&i| {
+        Some(pool.get(i).newer).filter(|&n| n != NIL)
+    });
+    ending(newer, pool.made())
 }
 
 /// The oldest with this definite label in a list whose later items are in `index`.
@@ -415,7 +425,9 @@ impl Matching {
     /// Appends the probes that a message that has just begun to wait answers, in the order in which they came.
     pub fn answer(&mut self, label: &Label, answered: &mut Vec<u32>) {
         let mut at = self.shelves.get(label.rank).probes.oldest;
+        let mut steps = Steps::of(self.items.made());
         while at != NIL {
+            steps.step();
             let Item { label: asked, newer, value, .. } = *self.items.get(at);
             if asked.takes(label) {
                 delist(&mut self.shelves.edit(label.rank).probes, &mut self.items, at);

@@ -5,7 +5,10 @@
 //! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
 
 use base::{index::RankId, sorted::SortedMap, time::Ps};
-use engine::state::{Journal, Linked, NIL, Pool, Table};
+use engine::state::{
+    Journal, Linked, NIL, Pool, Table,
+    ends::{Steps, ending},
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use workload::program::{After, Batch, Cursor, Damage, Kind, Op, Program};
@@ -215,9 +218,10 @@ impl OperationWindow {
     /// Rows of a rank that are not retired, in no particular order.
     pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = u32> {
         let first = self.reach.get(rank).rows;
-        std::iter::successors((first != NIL).then_some(first), |&r| {
+        let rows = std::iter::successors((first != NIL).then_some(first), |&r| {
             Some(self.rows.get(r).kept).filter(|&n| n != NIL)
-        })
+        });
+        ending(rows, self.rows.made())
     }
 
     /// True if a rank has no operations beyond those that were read.
@@ -420,7 +424,9 @@ impl OperationWindow {
         if at == NIL {
             return self.link_front(before, after, on_start);
         }
+        let mut steps = Steps::of(self.links.made());
         while self.links.get(at).next != NIL {
+            steps.step();
             at = self.links.get(at).next;
         }
         self.rows.edit(after).waits += 1;
@@ -476,7 +482,9 @@ impl OperationWindow {
     }
 
     fn release(&mut self, mut list: u32, at: Ps, freed: &mut Vec<u32>) {
+        let mut steps = Steps::of(self.links.made());
         while list != NIL {
+            steps.step();
             let Link { to, next } = *self.links.get(list);
             self.links.give(list);
             list = next;

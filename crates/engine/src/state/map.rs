@@ -2,6 +2,7 @@
 
 use super::{
     Journal, Linked, NIL, Pool, Row, Table,
+    ends::Steps,
     mode::{Mode, Undo},
 };
 use base::hash::mix64;
@@ -57,7 +58,9 @@ impl<V: Row, M: Mode> Map<V, M> {
 
     fn find(&self, key: u64, sub: u32) -> Option<u32> {
         let mut at = *self.buckets.get(self.bucket(key, sub));
+        let mut steps = Steps::of(self.slots.made());
         while at != NIL {
+            steps.step();
             let slot = self.slots.get(at);
             if slot.key == key && slot.sub == sub {
                 return Some(at);
@@ -111,7 +114,9 @@ impl<V: Row, M: Mode> Map<V, M> {
     pub fn remove(&mut self, key: u64, sub: u32) -> Option<V> {
         let bucket = self.bucket(key, sub);
         let (mut before, mut at) = (NIL, *self.buckets.get(bucket));
+        let mut steps = Steps::of(self.slots.made());
         while at != NIL {
+            steps.step();
             let slot = *self.slots.get(at);
             if slot.key == key && slot.sub == sub {
                 if before == NIL {
@@ -131,7 +136,9 @@ impl<V: Row, M: Mode> Map<V, M> {
     pub fn each(&self, mut visit: impl FnMut(u64, u32, &V)) {
         for &first in &self.buckets.rows()[..=*self.mask.get(0) as usize] {
             let mut at = first;
+            let mut steps = Steps::of(self.slots.made());
             while at != NIL {
+                steps.step();
                 let slot = self.slots.get(at);
                 visit(slot.key, slot.sub, &slot.value);
                 at = slot.next;
@@ -159,7 +166,9 @@ impl<V: Row, M: Mode> Map<V, M> {
         let mut all = Vec::new();
         for bucket in 0..old {
             let mut at = *self.buckets.get(bucket);
+            let mut steps = Steps::of(self.slots.made());
             while at != NIL {
+                steps.step();
                 all.push(at);
                 at = self.slots.get(at).next;
             }

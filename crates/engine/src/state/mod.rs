@@ -4,12 +4,14 @@
 //! that is being handled ([`Epoch`]). Undo replays the log backwards. Only tables of mode [`Undo`] can record: not recording costs them one
 //! predictable branch per edit, and the others nothing.
 
+pub mod ends;
 pub mod heap;
 pub mod map;
 pub mod mode;
 
 use crate::kept::{Damaged, Kept, put, take};
 use base::index::Number;
+use ends::ending;
 use mode::{Mode, Undo};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -298,6 +300,13 @@ impl<T: Linked, M: Mode> Pool<T, M> {
         self.rows.edit(index)
     }
 
+    /// Rows that were ever in use at a time.
+    #[inline]
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Number of rows taken and not given back.
     #[must_use]
     pub fn in_use(&self) -> u32 {
@@ -419,7 +428,8 @@ impl Fifo {
     /// Visits every row from first to last.
     pub fn iter<'a, T: Linked, M: Mode>(&self, pool: &'a Pool<T, M>) -> impl Iterator<Item = u32> + 'a {
         let first = (self.head != NIL).then_some(self.head);
-        std::iter::successors(first, |&i| Some(pool.get(i).next()).filter(|&n| n != NIL))
+        let rows = std::iter::successors(first, |&i| Some(pool.get(i).next()).filter(|&n| n != NIL));
+        ending(rows, pool.made())
     }
 }
 

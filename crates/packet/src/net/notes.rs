@@ -22,6 +22,12 @@ impl<M: Mode> Notes<M> {
         &mut self.rows
     }
 
+    /// Most chunks that notes may tie together.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.rows.len().max(1)
+    }
+
     /// What was noted of a chunk, 0 if nothing was.
     #[inline]
     #[must_use]

@@ -28,6 +28,7 @@ use engine::{
     key::Class,
     state::{
         Journal, Table,
+        ends::ending,
         mode::{Mode, Undo},
     },
 };
@@ -235,7 +236,7 @@ impl<M: Mode> WindowRouter<M> {
             let next = shared.get(at).checked_sub(1).map(ChunkRow::new)?;
             (next != c).then_some(next)
         };
-        std::iter::successors(Some(c), next)
+        ending(std::iter::successors(Some(c), next), shared.made())
     }
 
     /// One of the chunks that hold a buffer together is told for all of them.
