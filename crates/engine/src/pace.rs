@@ -10,9 +10,9 @@ use std::time::Duration;
 /// Events of a first try of either way; a second one, on warm caches, decides.
 const TRY: u64 = 1 << 10;
 /// Events of all threads together that show whether more of them are worth trying.
-const GLANCE: u64 = 1 << 6;
-/// So many times the cost of one thread, and caches or a new thread are no excuse.
-const HOPELESS: u64 = 8;
+const GLANCE: u64 = 1 << 7;
+/// So many times the cost of one thread, and caches or a new thread, which takes as long as a thousand events, are no excuse.
+const HOPELESS: u64 = 16;
 /// Events between two decisions, at most: all threads together are trusted with twice as many each time that they stay the faster way, since where others
 /// take a processor they can become a hundred times slower from one moment to the next.
 const STRETCH: u64 = 1 << 18;

@@ -9,9 +9,13 @@ use crate::{
     together::share_notes,
     watcher::Watcher,
 };
-use base::time::display;
+use base::{threads::Threads, time::display};
 use engine::warp::quietly;
-use model::{Failure, Finished, Progress, run::Watch, setup::JobSetup};
+use model::{
+    Failure, Finished, Progress,
+    run::Watch,
+    setup::{JobSetup, Scheduling},
+};
 use results::summary::{Performance, State, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use workload::program::Remark;
@@ -87,12 +91,22 @@ pub fn execute_saved(
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
         let why = if parts >= asked {
             "they would meet so often that one alone was faster for most of the run".to_owned()
+        } else if let Some(idle) = prepared.options.idle.filter(|&idle| idle == parts) {
+            format!("other work leaves {idle} processor(s); with `spare = false` of [engine] all work")
+        } else if prepared.run.partitions(apart(asked)) > parts {
+            "in so small a network they would meet more often than pays; with `spare = false` of [engine] all work".to_owned()
         } else {
             format!("the run has {parts} partition(s), of which no two threads share one")
         };
         watcher.remark(&format!("note: {asked} threads were asked for and {threads} used: {why}"));
     }
     Ok(finished)
+}
+
+/// So many partitions, whether they pay or not.
+fn apart(partitions: u32) -> Scheduling {
+    let threads = Threads { count: partitions, ..Threads::ONE };
+    Scheduling::Conservative { partitions: Some(partitions), threads }
 }
 
 /// Runs what goes on from a saved state. Its hash tells damage and not intent: a state that no run leaves may lead handlers to where they fail, and that

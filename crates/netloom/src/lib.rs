@@ -83,7 +83,7 @@ pub use fabric;
 pub use facade::Experiment;
 pub use input::Input;
 pub use model;
-pub use options::{MemoryLimit, RunOptions};
+pub use options::{MemoryLimit, RunOptions, idle_processors};
 pub use packet;
 pub use prepare::{Prepared, prepare};
 pub use ranks;

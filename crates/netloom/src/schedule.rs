@@ -69,11 +69,12 @@ fn sequential(experiment: &Experiment, options: &RunOptions) -> Scheduling {
 }
 
 fn conservative(experiment: &Experiment, options: &RunOptions) -> Scheduling {
-    let (count, pin, spare) = (options.threads, is_set(experiment, "pin"), is_set(experiment, "spare"));
-    Scheduling::Conservative {
-        partitions: partitions(experiment, options, 1),
-        threads: Threads { count, pin, spare, ..Threads::ONE },
-    }
+    let (pin, spare) = (is_set(experiment, "pin"), is_set(experiment, "spare"));
+    let partitions = partitions(experiment, options, 1);
+    // Threads that share a processor wait for each other; partitions are for good, so as few are made.
+    let idle = options.idle.filter(|_| spare && partitions.is_none());
+    let count = idle.map_or(options.threads, |idle| options.threads.min(idle.max(1)));
+    Scheduling::Conservative { partitions, threads: Threads { count, pin, spare, ..Threads::ONE } }
 }
 
 fn optimistic(experiment: &Experiment, options: &RunOptions) -> Scheduling {

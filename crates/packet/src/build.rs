@@ -12,13 +12,13 @@ use crate::{
     interfaces::Interfaces,
     memory,
     multicast::limits,
+    partitions,
     router::{
         pipelined::{config::Speculation, presets},
         registry::{PIPELINED, RouterEntry, chosen},
     },
     run, section, sections, services,
     setup::Setup,
-    simulation,
     transport::config::{self as transport, Resilience},
     unread,
 };
@@ -359,11 +359,11 @@ impl Run for Setup {
     }
 
     fn partitions(&self, scheduling: Scheduling) -> u32 {
-        simulation::partitions(self, scheduling)
+        partitions::partitions(self, scheduling)
     }
 
     fn most_ranks(&self) -> u32 {
-        simulation::partitions(self, self.scheduling)
+        partitions::partitions(self, self.scheduling)
     }
 
     fn memory(&self) -> Prediction {

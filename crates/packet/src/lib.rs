@@ -30,6 +30,7 @@ pub mod net;
 pub mod network;
 pub mod observe;
 pub mod on_demand;
+mod partitions;
 pub mod places;
 #[cfg(test)]
 mod planted;

@@ -12,7 +12,7 @@ use crate::{
     net::Router,
     network::{Network, is_plain},
     observe::Observer,
-    routes::Routes,
+    partitions::partitions,
     rows::Chunk,
     sample::Sampler,
     setup::Setup,
@@ -38,7 +38,7 @@ use model::{
     Finished, Progress, Watch,
     failure::Failure,
     performance::{Clock, Done},
-    setup::{Measure, Scheduling, Until},
+    setup::{Measure, Until},
 };
 use ranks::roster::Roster;
 use std::sync::Arc;
@@ -52,13 +52,6 @@ const MAX_PACKETS: u64 = 1 << 30;
 
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
-
-/// Partitions that a setup will run in under a scheduler.
-pub(crate) fn partitions(setup: &Setup, scheduling: Scheduling) -> u32 {
-    // A routing that reads every router's queues makes the network one cell.
-    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
-    scheduling.partitions().clamp(1, most)
-}
 
 /// Simulates with routers of one architecture, in one mode: results do not say which.
 pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {

@@ -15,6 +15,7 @@ use netloom::{
     base::world::World,
     estimate,
     execute::execute_saved,
+    idle_processors,
     output::{self, Begun, Target, inputs},
     prepare,
     saver::Intervals,
@@ -35,6 +36,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let target = args.out.as_deref().map(|directory| Target { directory, force: args.force });
     let options = RunOptions {
         threads: args.threads,
+        idle: if args.threads > 1 { idle_processors() } else { None },
         ranks: world.ranks(),
         memory: args.memory_limit,
         checkers: args.check,

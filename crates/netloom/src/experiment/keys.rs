@@ -346,7 +346,8 @@ pub const ENGINE: About = About {
             name: "spare",
             kind: Kind::Bool,
             default: Some("true"),
-            doc: "Conservative: let one thread do all the work while that is faster than all together, which a note says; false keeps all at work.",
+            doc: "Conservative: let one thread do all the work while that is faster than all together, and begin with one partition where the network is small, \
+                  or with as many as processors are idle; a note says so. False keeps all threads at work. Partitions that the file asks for are made.",
         },
         Param {
             name: "checkpoint",
