@@ -29,36 +29,49 @@ step() {
   fi
 }
 
-# side NAME COMMAND..: like `step`, but beside others: as many at a time as there are processors. Most of a run needs one only.
+# side NAME COMMAND..: like `step`, but beside others: as many at a time as there are processors. A line follows when it has ended.
 lanes=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) sides=0
 side() {
   while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n; done
+  ended
   sides=$((sides + 1))
   local name=$1 log=$work/side-$sides
   shift
   {
     local begun=$SECONDS status=0
     "$@" >"$log" 2>&1 || status=$?
-    printf '%s\t%s\t%s\n' "$status" $((SECONDS - begun)) "$name" >"$log.end"
+    printf '%s\t%s\t%s\n' "$status" $((SECONDS - begun)) "$name" >"$log.word" && mv "$log.word" "$log.end"
   } &
 }
 
-# Waits for all of them and tells them in order.
-meet() {
-  wait
-  for n in $(seq $sides); do
-    local status=1 seconds=0 name='a step beside others that left no word'
-    [ -e "$work/side-$n.end" ] && IFS=$'\t' read -r status seconds name <"$work/side-$n.end"
+# Those that ended since the last look.
+ended() {
+  local end status seconds name
+  for end in "$work"/side-*.end; do
+    [ -e "$end" ] || continue
+    IFS=$'\t' read -r status seconds name <"$end"
+    rm "$end"
     if [ "$status" -eq 0 ]; then
       passed=$((passed + 1))
       printf 'ok       %-58s %4d s\n' "$name" "$seconds"
     else
       failed=$((failed + 1))
       printf 'FAILED   %-58s %4d s\n' "$name" "$seconds"
-      sed 's/^/    /' "$work/side-$n"
+      sed 's/^/    /' "${end%.end}"
     fi
+    met=$((met + 1))
   done
-  sides=0
+}
+
+# Waits for all of them.
+met=0
+meet() {
+  wait
+  ended
+  if [ "$met" -ne "$sides" ]; then
+    failed=$((failed + 1))
+    echo "FAILED   $((sides - met)) of $sides steps beside each other left no word"
+  fi
 }
 
 skip() {
@@ -80,19 +93,19 @@ failures() {
 mpi=()
 timeout 600 crates/mpi/install-mpi.sh >/dev/null 2>&1 </dev/null && mpi=(--features netloom-cli/mpi)
 
+# All of cargo's tests, or with `--no-run` what they and all that follows need.
 tests() {
-  local begun=$SECONDS status=0
-  cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
+  cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked "$@" >"$work/tests" 2>&1 && return
+  failures "$work/tests"
+  return 1
+}
+
+# Adds what cargo's tests came to; that they failed is counted once already.
+tally() {
   local good bad
   good=$(count '^passed' "$work/tests") bad=$(count '^failed' "$work/tests")
-  [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-  passed=$((passed + good)) failed=$((failed + bad))
-  if [ "$status" -eq 0 ]; then
-    printf 'ok       %-58s %4d s\n' "cargo test: $good tests" $((SECONDS - begun))
-  else
-    printf 'FAILED   %-58s %4d s\n' "cargo test: $bad of $((good + bad)) tests" $((SECONDS - begun))
-    failures "$work/tests" | sed 's/^/    /'
-  fi
+  passed=$((passed + good)) failed=$((failed + (bad > 1 ? bad - 1 : 0)))
+  printf '         %-58s\n' "cargo test: $good tests passed, $bad failed"
 }
 
 # What must be the same in every run: all but the measured performance.
@@ -155,8 +168,8 @@ examples() {
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
       # Its geometry in 16 racks: 65,536 terminals take longer to build, six times over, than all other examples together.
       gups-65536.toml) set -- --set experiment.duration="500 ns" --set fabric.racks=16 ;;
-      # The same in 16 racks, with the ranks of each as they are.
-      machine-524288.toml) set -- --set fabric.racks=16 --set job.0.ranks=16384 --set 'job.0.dims=[4,64,64]' --set 'job.0.points=[32,512,512]' ;;
+      # The same in 8 racks, with the ranks of each as they are.
+      machine-524288.toml) set -- --set fabric.racks=8 --set job.0.ranks=8192 --set 'job.0.dims=[4,64,32]' --set 'job.0.points=[32,512,256]' ;;
       hybrid-72.toml) set -- --set experiment.duration="300 us" --set 'hybrid.switch=["100 us", "200 us"]' --set hybrid.window="50 us" ;;
       # What they are warm after is longer than the others' runs.
       service-classes.toml) set -- --set experiment.duration="60 us" --set experiment.warmup="20 us" ;;
@@ -181,14 +194,11 @@ planted() {
 
 # All interleavings of the threads' meetings.
 interleavings() {
-  RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom cargo test --locked --release -p netloom-engine --lib loom
+  RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom cargo test --locked --profile checked -p netloom-engine --lib loom
 }
 
-# The binary without Parquet, OpenSM and Portals, and the tables that it writes instead.
-bare() {
-  cargo check --locked --profile checked -p netloom-cli --no-default-features &&
-    cargo test --locked --profile checked -p netloom-results --no-default-features --lib
-}
+# The binary without Parquet, OpenSM and Portals. The tables that it writes instead are those of `--csv`, which tests look at.
+bare() { cargo check --locked --profile checked -p netloom-cli --no-default-features; }
 
 # Every crate could be published: names, versions and files are there. Offline, since all it needs has been fetched by now.
 packages() { cargo package --workspace --exclude own-parts --exclude netloom-inputs --no-verify --allow-dirty --offline; }
@@ -218,7 +228,6 @@ else
 fi
 command -v chromium >/dev/null || crates/report/install-browser.sh >/dev/null 2>&1 ||
   skip 'the page in a browser' 'crates/report/install-browser.sh, as root'
-tests
 command -v mdbook >/dev/null || skip 'the book, as mdBook builds it' 'cargo install mdbook'
 [ ${#mpi[@]} -gt 0 ] || skip 'runs over MPI ranks' 'crates/mpi/install-mpi.sh, as root on Debian or Ubuntu'
 command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'
@@ -227,21 +236,12 @@ command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'ap
 if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
   skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
 fi
-step 'loom: meetings of threads' interleavings
-step 'the binary without its features' bare
-step 'crates can be packaged' packages
-step 'cargo doc, warnings are errors' documentation
-# The program that the tests built; `cargo build` would build it again, without what only tests need of the libraries.
-step 'the program is built' cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked --no-run
+step 'all tests and the program are built' tests --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
-# Its library is there by now as well.
-if lacks=$(crates/python/test.sh --prepare); then
-  step 'the Python package: types, tests, its example' crates/python/test.sh ${mpi[@]+"${mpi[@]}"}
-else
-  skip 'the Python package' "$lacks"
-fi
+# What follows runs beside the tests, some of which wait: the longest first.
+side 'cargo test' tests --no-fail-fast
+side 'loom: meetings of threads' interleavings
 if [ -x "$netloom" ]; then
-  # The longest first.
   side "swarm: $drawn experiments, every scheduler, whole and in pieces" swarm
   examples
   side 'swarm finds a planted wrong lookahead' planted
@@ -251,11 +251,21 @@ if [ -x "$netloom" ]; then
     side "study $name --smoke" "$netloom" study "$name" --smoke
   done
   side 'study haec-sim --verify --smoke: no deviation' "$netloom" study haec-sim --verify --smoke
-  meet
 else
   failed=$((failed + 1))
   echo "FAILED   there is no program at $netloom: examples, swarm and studies did not run"
 fi
+# Its library is there by now as well.
+if lacks=$(crates/python/test.sh --prepare); then
+  side 'the Python package: types, tests, its example' crates/python/test.sh ${mpi[@]+"${mpi[@]}"}
+else
+  skip 'the Python package' "$lacks"
+fi
+side 'the binary without its features' bare
+side 'crates can be packaged' packages
+side 'cargo doc, warnings are errors' documentation
+meet
+tally
 if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
   # All targets are one program under other names.
   step 'fuzz targets build' cargo +nightly fuzz build experiment

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{Sketch, long, piece_over_ranks, sketch};
+use crate::common::{Sketch, long, piece_over_ranks, sketch, spread::crowd};
 use base::{index::TerminalId, param::Value, time::Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -98,16 +98,17 @@ fn in_pieces(mut setup: Setup) -> Summary {
     // No whole number of windows, and some ten pieces of what ends at a time.
     let every = if let Until::Time(end) = setup.until { 7 * US + end / 20 } else { 7 * US };
     for round in 0.. {
-        let (done, saved) = piece_over_ranks(&setup, 1 + round % 4, (every, state.as_deref()));
+        let (ranks, count) = crowd(round);
+        if let Scheduling::Conservative { threads, .. } = &mut setup.scheduling {
+            threads.count = count;
+        }
+        let (done, saved) = piece_over_ranks(&setup, ranks, (every, state.as_deref()));
         match done {
             Err(Failure::Stopped(_)) => {}
             done => return done.unwrap_or_else(|e| panic!("{e}")).summary.without_performance(),
         }
         assert!(saved.is_some() && round < 10_000);
         state = saved;
-        if let Scheduling::Conservative { threads, .. } = &mut setup.scheduling {
-            threads.count = 1 + threads.count % 3;
-        }
     }
     unreachable!("a run ends")
 }
@@ -117,11 +118,11 @@ fn one_answer(setup: &Setup, name: &str) -> Summary {
     let one = run(setup);
     let threads = Threads { count: 2, ..Threads::ONE };
     let spread = [
-        Scheduling::Sequential { partitions: 64 },
         Scheduling::Conservative { partitions: Some(4), threads },
+        Scheduling::Sequential { partitions: 64 },
         Scheduling::Sequential { partitions: 2 },
     ];
-    for scheduling in spread.into_iter().take(if long() { 3 } else { 2 }) {
+    for scheduling in spread.into_iter().take(if long() { 3 } else { 1 }) {
         let other = run(&Setup { scheduling, ..setup.clone() });
         assert_eq!(other.to_json(), one.to_json(), "{name}: {scheduling:?}");
     }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{long, piece_over_ranks};
+use crate::common::{long, piece_over_ranks, spread::crowd};
 use base::threads::{Optimism, Threads};
 use base::{hash::mix64, param::Value, registry::Registered};
 use fabric::{
@@ -182,14 +182,15 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
     for piece in 1.. {
         // Each piece over another number of ranks: one, two or three. A routing that reads all queues makes the network one partition.
         let most = if Routes::new(&setup).needs_published() { 1 } else { setup.scheduling.partitions() };
-        let ranks = (1 + piece % 3).min(most);
+        let (ranks, count) = crowd(piece);
+        let ranks = ranks.min(most);
         let (done, saved) = piece_over_ranks(&setup, ranks, (every, state.as_deref()));
         if !matches!(done, Err(Failure::Stopped(_))) {
             return done;
         }
         state = saved;
         let partitions = Some(setup.scheduling.partitions());
-        let threads = Threads { count: 1 + setup.scheduling.threads().count % 3, ..Threads::ONE };
+        let threads = Threads { count, ..Threads::ONE };
         let optimism = Optimism { stumble: 50, ..Optimism::default() };
         setup.scheduling = match setup.scheduling {
             Scheduling::Conservative { .. } => Scheduling::Optimistic { partitions, threads, optimism },
@@ -199,11 +200,11 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
     unreachable!("a run ends")
 }
 
-/// Runs in one partition, in some and in pieces, and in as many as there may be, if asked; and compares.
-fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
+/// Runs in one partition, in `some` and in pieces, and in as many as there may be, if asked; and compares.
+fn same(setup: &Setup, some: Option<u32>, most: bool, name: &str) -> Summary {
     let routers = setup.fabric.routers();
     let (one, tables) = run(setup, 1, false, name);
-    let pieces = (routers > 1).then_some((some.min(routers), true));
+    let pieces = some.filter(|_| routers > 1).map(|some| (some.min(routers), true));
     for (n, pieces) in pieces.into_iter().chain(most.then_some((routers, false))) {
         let (many, others) = run(setup, n, pieces, name);
         assert_eq!(many.fingerprint, one.fingerprint, "{name} in {n} partitions");
@@ -237,7 +238,9 @@ fn every_partitioning(tight: bool, router: Architecture) {
         let mut setup = setup(&fabric, &routing, sent, None, tight);
         setup.packet.router = router;
         setup.until = Until::Time(while_of(&fabric, router));
-        let one = same(&setup, 5, true, &name);
+        // In pieces and in many partitions; without `NETLOOM_LONG=1` one of both, in turns.
+        let (pieces, apart) = (long() || n % 2 == 0, long() || n % 2 == 1);
+        let one = same(&setup, pieces.then_some(5), apart, &name);
         let counts = one.packets.unwrap();
         assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
         // A rank that sends alone may be off all the while.
@@ -281,7 +284,9 @@ fn finite(tight: bool, router: Architecture) {
         // A saturating permutation on every machine, and its turn of the others.
         let permutation =
             workloads().into_iter().filter(|s| (s.workload, s.arrival) == ("random-permutation", "constant"));
-        for sent in permutation.chain([turn(n, tight, router)]) {
+        let both = permutation.chain([turn(n, tight, router)]).enumerate();
+        // Without `NETLOOM_LONG=1` one of both, in turns.
+        for (_, sent) in both.filter(|(k, _)| long() || n % 2 == k % 2) {
             let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
             // As above: fewer messages where many terminals send.
             let n = match sent.workload {
@@ -294,7 +299,7 @@ fn finite(tight: bool, router: Architecture) {
             setup.packet.router = router;
             setup.until = Until::WorkloadDone { limit: 100_000 * US };
             setup.measure.window = 0;
-            let one = same(&setup, 2, false, &name);
+            let one = same(&setup, Some(2), false, &name);
             let (packets, messages) = (one.packets.unwrap(), one.messages.unwrap());
             assert_eq!(packets.injected, packets.delivered, "{name}");
             assert_eq!(messages.injected, messages.delivered, "{name}");
