@@ -353,10 +353,21 @@ fn one_answer_however_it_is_spread() {
                 "{} {scheme}: {block:?}",
                 router.about.name
             );
-            let partitions = [3, 7, 36][n % 3];
-            let mut many = setup.clone();
-            many.scheduling = Scheduling::Sequential { partitions };
-            assert_eq!(reported(&done(&many)), reported(&one), "{} {scheme} {partitions}", router.about.name);
+            // In many partitions and in pieces; without `NETLOOM_LONG=1` every router in one of both.
+            if long() || n % 2 == 0 {
+                let partitions = [3, 7, 36][n % 3];
+                let mut many = setup.clone();
+                many.scheduling = Scheduling::Sequential { partitions };
+                assert_eq!(
+                    reported(&done(&many)),
+                    reported(&one),
+                    "{} {scheme} {partitions}",
+                    router.about.name
+                );
+            }
+            if !long() && n % 2 == 0 {
+                continue;
+            }
             let simulated = one.summary.simulated_ps;
             assert_eq!(
                 reported(&in_pieces(setup, 4, simulated)),
@@ -373,7 +384,7 @@ fn every_handler_can_be_undone() {
     for (n, router) in ROUTERS.iter().enumerate() {
         // All schemes on the first router, one each on the others.
         for (scheme, given) in schemes().into_iter().cycle().skip(n).take(if n == 0 { 3 } else { 1 }) {
-            undone(&hot(router.about.name, scheme, &given), if long() { 5 * US } else { 3 * US });
+            undone(&hot(router.about.name, scheme, &given), if long() { 5 * US } else { 2 * US });
         }
     }
 }
@@ -410,7 +421,7 @@ fn combinations_that_cannot_be_are_refused() {
 /// Programs of ranks run over it, alike in any partitioning: all ranks but the first send to the first, and it to all.
 #[test]
 fn ranks_of_programs_are_paced_too() {
-    let (n, count) = (72u32, 2);
+    let (n, count) = (72u32, if long() { 2 } else { 1 });
     let mut ranks = vec![Rank::default(); n as usize];
     for _ in 0..count {
         for other in 1..n {

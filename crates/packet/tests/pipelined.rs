@@ -163,6 +163,10 @@ fn one_answer_for_every_partitioning_and_scheduler() {
     let optimism = Optimism { stumble: 50, ..Optimism::default() };
     let partitions = Some(2);
     for (n, (name, mut setup)) in setups(("poisson", 0.3)).into_iter().enumerate() {
+        // Without `NETLOOM_LONG=1` half of them, of either load.
+        if !long() && n % 4 > 1 {
+            continue;
+        }
         if n % 2 == 0 {
             setup = setups(("bernoulli", 0.95)).swap_remove(n).1;
         }
@@ -194,7 +198,7 @@ fn one_answer_for_every_partitioning_and_scheduler() {
 
 #[test]
 fn every_handler_can_be_undone() {
-    for (_, setup) in setups(("poisson", 0.7)).into_iter().step_by(9) {
+    for (_, setup) in setups(("poisson", 0.7)).into_iter().step_by(if long() { 9 } else { 17 }) {
         crate::common::undone(&setup, 500 * NS);
     }
 }

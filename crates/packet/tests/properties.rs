@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{Sketch, sketch};
+use crate::common::{Sketch, long, sketch};
 use base::time::Ps;
 use model::setup::{Scheduling, Until};
 use packet::{Setup, simulate};
@@ -119,7 +119,7 @@ fn column_f64(tables: &[Table], table: &str, name: &str) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(config(150))]
+    #![proptest_config(config(if long() { 150 } else { 90 }))]
 
     /// Runs to the workload's end: all is delivered, exactly once.
     #[test]
