@@ -38,6 +38,27 @@ fn partitions_do_not_change_the_result() {
     assert_eq!(one, of("64"));
 }
 
+/// 72 terminals hand each other too little between two meetings of threads. An experiment that asks for two partitions has them.
+#[test]
+fn small_networks_keep_to_one_thread() {
+    let used = |set: &[&str]| {
+        let given =
+            ["run", GOOD, "--set", "engine.scheduler=conservative", "--threads", "2", "--format", "json"];
+        let run = netloom(&[&given[..], set].concat());
+        assert_eq!(run.status, 0, "{set:?}: {}", run.err);
+        let object: Json = serde_json::from_str(&run.out).expect("one JSON object");
+        let of = |key: &str| object["performance"][key].as_u64().expect("a count");
+        (of("partitions"), of("threads"), object["fingerprint"].clone(), run.err)
+    };
+    let (partitions, threads, one, note) = used(&[]);
+    assert_eq!((partitions, threads), (1, 1), "{note}");
+    assert!(note.contains("note: 2 threads were asked for and 1 used: "), "{note}");
+    for set in ["engine.spare=false", "engine.partitions=2"] {
+        let (partitions, _, other, _) = used(&["--set", set]);
+        assert_eq!((partitions, &other), (2, &one), "{set}");
+    }
+}
+
 #[test]
 fn every_part_of_an_experiment_changes_it() {
     // Small buffers, so that credits matter.

@@ -346,8 +346,7 @@ pub const ENGINE: About = About {
             name: "spare",
             kind: Kind::Bool,
             default: Some("true"),
-            doc: "Conservative: let one thread do all the work while that is faster than all together, and begin with one partition where the network is small, \
-                  or with as many as processors are idle; a note says so. False keeps all threads at work. Partitions that the file asks for are made.",
+            doc: "Conservative: one thread does all the work while that is faster. A small network begins with one partition, a busy machine with as many as idle processors, if none are asked for. A note says so; false keeps all at work.",
         },
         Param {
             name: "checkpoint",
