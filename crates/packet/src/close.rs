@@ -80,6 +80,16 @@ pub struct Part {
     damage: Option<String>,
 }
 
+/// Walks along all lists of a partition.
+///
+/// # Panics
+/// If one of them does not end.
+pub fn walk<R: Router>(part: &Partition<Inhabited<R>, Observer>) {
+    let (network, host) = (&part.domain.carrier, &part.domain.host);
+    let _: Standing = host.standing();
+    let _: Fingerprint = finish::state_hash(&[network], &[host], &[part.agenda.pending()]);
+}
+
 impl Part {
     /// Of one partition, settled.
     #[must_use]

@@ -3,7 +3,7 @@
 use crate::{
     adapter::config::{CONTROL, TRANSPORT},
     alone,
-    close::{Asked, Ending, Part},
+    close::{self, Asked, Ending, Part},
     counters::Counters,
     event, finish, host,
     hybrid::conductor::Conductor,
@@ -107,6 +107,8 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         if world.most(damaged.into()) > 0 {
             return Err(Failure::Damaged);
         }
+        // A list that no run leaves may be a ring: it ends the run here, and keeps no handler busy.
+        executor.partitions.iter().for_each(close::walk);
         director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain.carrier));
     }
     let groups = u64::from(executor.threads()) * u64::from(world.ranks());
