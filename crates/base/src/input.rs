@@ -48,17 +48,30 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 /// # Errors
 /// If it cannot be read, is no regular file, or has more than a GiB.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if about.len() > MOST {
+    let file = regular(path)?;
+    if file.metadata()?.len() > MOST {
         return Err(io::Error::other("it has more than 1 GiB"));
     }
     let mut bytes = Vec::new();
     file.take(MOST).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As [`read`], and if it is no UTF-8 text.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+}
+
+/// Opens a file of our own, of any size: neither a FIFO nor a device is one.
+///
+/// # Errors
+/// If it cannot be opened, or is no regular file.
+pub fn regular(path: impl AsRef<Path>) -> io::Result<File> {
+    let file = open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
             netloom_cli::program::VERSION
         );
     }));
+    netloom_cli::signals::endure();
     let (mut out, mut err) = (stdout(), stderr());
     let (out_terminal, err_terminal) = (out.is_terminal(), err.is_terminal());
     let run = || {

@@ -12,6 +12,15 @@ pub struct Heeded {
     heard: Vec<signal_hook::SigId>,
 }
 
+/// Two signals never end a run, also where nobody heeds them: one that asks to save, and one that a limit on the size of files sends, which writers report.
+#[cfg(unix)]
+pub fn endure() {
+    let nobody = Arc::default();
+    for signal in [signal_hook::consts::SIGUSR1, signal_hook::consts::SIGXFSZ] {
+        let _ = signal_hook::flag::register(signal, Arc::clone(&nobody));
+    }
+}
+
 /// From now on.
 #[cfg(unix)]
 #[must_use]
@@ -45,19 +54,16 @@ pub fn ending() -> Heeded {
     Heeded { signals, heard }
 }
 
-/// No system, no signals.
 #[cfg(not(unix))]
-#[must_use]
 pub fn ending() -> Heeded {
     Heeded { signals: Arc::default() }
 }
 
-/// No system, no signals.
 #[cfg(not(unix))]
-#[must_use]
-pub fn heed() -> Heeded {
-    Heeded { signals: Arc::default() }
-}
+pub use ending as heed;
+
+#[cfg(not(unix))]
+pub fn endure() {}
 
 #[cfg(unix)]
 impl Drop for Heeded {

@@ -243,15 +243,20 @@ fn many_mistakes_are_counted() {
     let file = folder.path().join("keys.toml");
     let unknown: String = (0..50_000).map(|n| format!("unknown{n} = 1\n")).collect();
     let text = fs::read_to_string(EXAMPLE).unwrap();
-    fs::write(&file, text.replace("[model]\n", &format!("[model]\n{unknown}"))).unwrap();
-    let run = netloom(&["check", file.to_str().unwrap()]);
-    assert_eq!(run.status, 3);
-    assert!(
-        run.err.ends_with("50000 errors found; the first 100 are shown\n"),
-        "{}",
-        &run.err[run.err.len() - 200..]
-    );
-    assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100);
+    // Keys that nobody knows, and what is no TOML: lines without a key, and a key that is there again.
+    for (mistakes, count) in
+        [(unknown, 50_000), ("= = =\n".repeat(50_000), 50_000), ("key = 1\n".repeat(50_001), 50_000)]
+    {
+        fs::write(&file, text.replace("[model]\n", &format!("[model]\n{mistakes}"))).unwrap();
+        let run = netloom(&["check", file.to_str().unwrap()]);
+        assert_eq!(run.status, 3);
+        assert!(
+            run.err.ends_with(&format!("{count} errors found; the first 100 are shown\n")),
+            "{}",
+            &run.err[run.err.len() - 200..]
+        );
+        assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100);
+    }
 }
 
 #[cfg(unix)]

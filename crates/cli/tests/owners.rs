@@ -59,6 +59,69 @@ fn two_runs_cannot_write_one_directory() {
     assert_eq!(names(root.path()), ["run"]);
 }
 
+/// Somebody's file, or a link to it, that has the name of a run's checkpoint.
+#[test]
+fn force_replaces_no_foreign_checkpoint() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, foreign) = (root.path().join("run"), root.path().join("run.checkpoint"));
+    let words = "is no checkpoint of netloom, and stands where one belongs";
+    fs::write(&foreign, "precious").unwrap();
+    failed(&run(&out, "1 us").arg("--force").output().unwrap(), 7, words);
+    fs::rename(&foreign, root.path().join("mine")).unwrap();
+    std::os::unix::fs::symlink("mine", &foreign).unwrap();
+    failed(&run(&out, "1 us").arg("--force").output().unwrap(), 7, words);
+    assert_eq!(fs::read_to_string(root.path().join("mine")).unwrap(), "precious");
+    assert_eq!(names(root.path()), ["mine", "run.checkpoint"]);
+}
+
+/// What has no end or no writer is no file of ours.
+#[test]
+fn fifos_and_devices_are_no_results() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    assert!(Command::new("mkfifo").arg(path("run.checkpoint")).status().unwrap().success());
+    fs::create_dir(path("kept")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", path("kept/manifest.json")).unwrap();
+    fs::write(path("kept/summary.json"), "{}").unwrap();
+    let fifo = path("run.checkpoint").display().to_string();
+    let (run, kept) = (path("run").display().to_string(), path("kept").display().to_string());
+    for arguments in [
+        &["resume", &run][..],
+        &["compare", &fifo, &fifo],
+        &["compare", "/dev/zero", "/dev/zero"],
+        &["portals", "replay", "--fabric", "../../examples/portals/two-nodes.toml", &fifo],
+        &["report", &kept],
+    ] {
+        let ended = netloom(arguments);
+        assert!([3, 4].contains(&ended.status), "{arguments:?}: {} {}", ended.status, ended.err);
+    }
+}
+
+/// A limit on the size of files is a disk that is full, and a signal to save is none to die of while a network is built.
+#[test]
+fn limits_and_signals_end_no_run() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("run");
+    let limited = format!(
+        "ulimit -f 20; exec {} run {EXAMPLE} --set 'experiment.duration=20 us' --out {}",
+        env!("CARGO_BIN_EXE_netloom"),
+        out.display()
+    );
+    let mut limited = Command::new("sh").args(["-c", &limited]).env("TMPDIR", root.path()).output().unwrap();
+    let summary = String::from_utf8_lossy(&limited.stdout).into_owned();
+    assert!(summary.contains("fingerprint"), "{summary}");
+    limited.stdout.clear();
+    failed(&limited, 7, "too large");
+    let mut run = run(&out, "1 ms").spawn().unwrap();
+    for _ in 0..20 {
+        // Also before it heeds any: all but the first few milliseconds, in which a program starts.
+        sleep(Duration::from_millis(20));
+        let pid = run.id().to_string();
+        let _ = Command::new("kill").args(["-USR1", &pid]).stderr(Stdio::null()).status();
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn force_replaces_no_foreign_directory() {
     let root = tempfile::tempdir().unwrap();

@@ -52,31 +52,54 @@ impl Course {
     /// False if it was over before.
     #[inline]
     fn ends(&mut self, number: u32) -> bool {
-        let bit = 1 << (number % 64);
-        // Most are of the floor's word.
-        if number >= self.floor && number / 64 == self.floor / 64 {
-            if self.now & bit != 0 {
-                return false;
-            }
-            self.now |= bit;
-        } else {
-            if self.is_over(number) {
-                return false;
-            }
-            let n = self.word(number);
-            if n > self.beyond.len() {
-                self.beyond.resize(n, 0);
-            }
-            self.beyond[n - 1] |= bit;
+        // Most are of the floor's word, in which all below the floor have their bits.
+        if number / 64 != self.floor / 64 {
+            return self.ends_beyond(number);
         }
-        // The floor rises over all that follow each other, and over a word's end to the next one.
-        while self.now & 1 << (self.floor % 64) != 0 {
-            self.floor += (self.now >> (self.floor % 64)).trailing_ones();
-            if self.floor.is_multiple_of(64) {
-                self.now = self.beyond.pop_front().unwrap_or(0);
-            }
+        let bit = 1 << (number % 64);
+        if self.now & bit != 0 {
+            return false;
+        }
+        self.now |= bit;
+        if number == self.floor {
+            self.rise();
         }
         true
+    }
+
+    /// The same of one in another word than the floor's, which stays where it is.
+    #[inline(never)]
+    fn ends_beyond(&mut self, number: u32) -> bool {
+        if self.is_over(number) {
+            return false;
+        }
+        let n = self.word(number);
+        if n > self.beyond.len() {
+            self.beyond.resize(n, 0);
+        }
+        self.beyond[n - 1] |= 1 << (number % 64);
+        true
+    }
+
+    /// The floor, which is over, rises over all that follow each other, and over a word's end to the next one.
+    #[inline]
+    fn rise(&mut self) {
+        self.floor += (self.now >> (self.floor % 64)).trailing_ones();
+        while self.floor.is_multiple_of(64) {
+            self.now = self.beyond.pop_front().unwrap_or(0);
+            self.floor += self.now.trailing_ones();
+            if self.now & 1 == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Its processor works from `start` to `end`; gives until when it was busy, if that is later.
+    #[inline]
+    fn works(&mut self, start: Ps, end: Ps) -> Option<Ps> {
+        let busy = self.busy;
+        self.busy = busy.max(end);
+        (start < busy).then_some(busy)
     }
 
     fn count(&self) -> u64 {
@@ -144,27 +167,16 @@ impl Follower {
         &mut self.courses[(rank.number() - self.first) as usize]
     }
 
-    // Which things of a message are checked is a matter of the run, and each is a few instructions: calls would cost as much.
-    /// A processor works from `start` to `end`; of several, and of shared ones, nothing is known here.
-    #[inline]
-    fn works(&mut self, cx: &Context, rank: GlobalRank, start: Ps, end: Ps) {
-        if cx.cpus > 1 || cx.nodes.is_some() {
-            return;
-        }
-        let course = self.course(rank);
-        let busy = course.busy;
-        course.busy = busy.max(end);
-        if start < busy {
-            self.fault(|| format!("rank {rank} does something at {start} ps and is busy until {busy} ps"));
-        }
+    /// A processor did something at `start` and was busy until then.
+    #[cold]
+    fn was_busy(&mut self, rank: GlobalRank, start: Ps, busy: Ps) {
+        self.fault(|| format!("rank {rank} does something at {start} ps and is busy until {busy} ps"));
     }
 
     /// An interface cannot begin before the gap behind the message before is over.
-    #[inline]
-    fn passes(&mut self, rank: GlobalRank, (start, before): (Ps, Ps)) {
-        if start < before {
-            self.fault(|| format!("an interface of rank {rank} begins at {start} ps, before {before} ps"));
-        }
+    #[cold]
+    fn began_early(&mut self, rank: GlobalRank, start: Ps, before: Ps) {
+        self.fault(|| format!("an interface of rank {rank} begins at {start} ps, before {before} ps"));
     }
 
     /// A send was taken up.
@@ -172,12 +184,19 @@ impl Follower {
     pub fn sending(&mut self, cx: &Context, s: &Sending) {
         let message = seen(cx, (s.host, s.to), s.number, s.bytes, s.arrival);
         self.messages.sent(message);
-        if cx.config.cost == Cost::LogGops {
-            self.works(cx, s.host, s.start, s.end);
-            if has_one_interface(cx) {
+        if cx.config.cost == Cost::LogGops && has_one_processor(cx) {
+            let course = self.course(s.host);
+            let busy = course.works(s.start, s.end);
+            let mut before = 0;
+            if cx.nics == 1 {
                 let next = s.start.saturating_add(cx.config.sending(s.bytes).1);
-                let before = std::mem::replace(&mut self.course(s.host).sends, next);
-                self.passes(s.host, (s.start, before));
+                before = std::mem::replace(&mut course.sends, next);
+            }
+            if let Some(busy) = busy {
+                self.was_busy(s.host, s.start, busy);
+            }
+            if s.start < before {
+                self.began_early(s.host, s.start, before);
             }
         }
         let alone = s.start.saturating_add(cx.least(s.host, s.to, s.bytes));
@@ -201,12 +220,19 @@ impl Follower {
     /// A message was taken in.
     #[inline]
     pub fn arrival(&mut self, cx: &Context, a: &Arrival) {
-        if cx.config.cost == Cost::LogGops {
-            self.works(cx, a.host, a.start, a.end);
-            if has_one_interface(cx) && !cx.landing {
+        if cx.config.cost == Cost::LogGops && has_one_processor(cx) {
+            let course = self.course(a.host);
+            let busy = course.works(a.start, a.end);
+            let mut before = 0;
+            if cx.nics == 1 && !cx.landing {
                 let next = a.start.saturating_add(cx.config.receiving(a.bytes).1);
-                let before = std::mem::replace(&mut self.course(a.host).receives, next);
-                self.passes(a.host, (a.start, before));
+                before = std::mem::replace(&mut course.receives, next);
+            }
+            if let Some(busy) = busy {
+                self.was_busy(a.host, a.start, busy);
+            }
+            if a.start < before {
+                self.began_early(a.host, a.start, before);
             }
         }
     }
@@ -223,10 +249,14 @@ impl Follower {
     /// An operation is over.
     #[inline]
     pub fn ended(&mut self, cx: &Context, e: &Ended) {
-        if e.act == Act::Calc {
-            self.works(cx, e.host, e.start, e.end);
+        let course = self.course(e.host);
+        let counts = e.act == Act::Calc && has_one_processor(cx);
+        let busy = if counts { course.works(e.start, e.end) } else { None };
+        let fresh = course.ends(e.number);
+        if let Some(busy) = busy {
+            self.was_busy(e.host, e.start, busy);
         }
-        if !self.course(e.host).ends(e.number) {
+        if !fresh {
             self.fault(|| format!("operation {} of rank {} was done twice", e.number, e.host));
         }
     }
@@ -275,9 +305,10 @@ impl Follower {
     }
 }
 
+/// Of several processors, and of shared ones, nothing is known here.
 #[inline]
-fn has_one_interface(cx: &Context) -> bool {
-    cx.cpus == 1 && cx.nics == 1 && cx.nodes.is_none()
+fn has_one_processor(cx: &Context) -> bool {
+    cx.cpus == 1 && cx.nodes.is_none()
 }
 
 /// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.

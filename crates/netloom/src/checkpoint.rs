@@ -13,7 +13,7 @@ use results::{output::Input, summary::Summary};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -135,13 +135,23 @@ fn sync(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(parent)?.sync_all() } else { Ok(()) }
 }
 
+/// True if a file begins as a checkpoint of any version does: what has another beginning is somebody else's.
+#[must_use]
+pub fn is_ours(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len() - 2];
+    let read = base::input::regular(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && MAGIC.starts_with(&first)
+}
+
 /// Reads a checkpoint that the program `build` wrote.
 ///
 /// # Errors
 /// If there is none, it is damaged, or another program or build wrote it.
 pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
     let refuse = |why: &str| Error::new(ErrorKind::Input, format!("checkpoint `{}` {why}", path.display()));
-    let bytes = fs::read(path).map_err(|e| match e.kind() {
+    let mut bytes = Vec::new();
+    let read = base::input::regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => {
             Error::new(ErrorKind::Input, format!("there is no checkpoint `{}`", path.display()))
                 .with_help("a run leaves one if it is asked to: [engine] checkpoint, SIGTERM or SIGUSR1")

@@ -10,7 +10,7 @@ use results::{
     summary::{SCHEMA, Summary},
     table::Table,
 };
-use std::{fs, path::Path};
+use std::path::Path;
 
 /// Summary and, if it was stored, the table of messages of the run in an output directory; or of a `summary.json`.
 ///
@@ -23,7 +23,7 @@ pub fn load(path: &Path) -> Result<(Summary, Option<Table>), Error> {
         let failure = Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", file.display()));
         failure.with_help("compare takes output directories of `netloom run --out`, or their summary.json")
     };
-    let text = fs::read_to_string(&file).map_err(|e| unreadable(&e))?;
+    let text = base::input::read_text(&file).map_err(|e| unreadable(&e))?;
     let summary: Summary = serde_json::from_str(&text).map_err(|e| unreadable(&e))?;
     if summary.schema != SCHEMA {
         return Err(unreadable(&format!("its schema is {}, not {SCHEMA}", summary.schema)));

@@ -82,7 +82,8 @@ fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<
 #[must_use]
 pub fn fabric_bytes(chosen: &Chosen<Topology>, rails: u64) -> Option<u64> {
     let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
-    let one = sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8;
+    // Twice: while it is built its tables grow, and are copied when they are whole.
+    let one = 2 * (sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8);
     ((sizes.ports + sizes.terminals).saturating_mul(rails) <= MAX_LINKS).then(|| one.saturating_mul(rails))
 }
 

@@ -160,6 +160,11 @@ fn failure(error: &OutputError) -> Error {
 /// Refuses to lose the checkpoint of a run that did not end.
 fn check_unfinished(dir: &Path, force: bool) -> Result<(), Error> {
     let path = checkpoint::path_of(dir)?;
+    if path.symlink_metadata().is_ok() && (path.is_symlink() || !checkpoint::is_ours(&path)) {
+        let message =
+            format!("`{}` is no checkpoint of netloom, and stands where one belongs", path.display());
+        return Err(Error::new(ErrorKind::Output, message).with_help("move it away, or choose another --out"));
+    }
     if force || !path.exists() {
         return Ok(());
     }

@@ -158,7 +158,7 @@ pub fn left_in(folder: &Path) -> Result<Vec<String>, OutputError> {
     for entry in fs::read_dir(folder).map_err(|e| refused(folder, e))?.flatten() {
         let name = entry.file_name();
         let of = name.to_str().and_then(|n| n.strip_prefix('.')?.strip_suffix(".lock"));
-        let ours = || fs::read(entry.path()).is_ok_and(|text| text.starts_with(b"process "));
+        let ours = || base::input::read(entry.path()).is_ok_and(|text| text.starts_with(b"process "));
         names.extend(of.filter(|of| !of.is_empty() && ours()).map(str::to_owned));
     }
     names.sort();

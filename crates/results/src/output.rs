@@ -84,7 +84,7 @@ const SHOWN: &[&str] =
 pub fn read_run(dir: &Path) -> Result<(Summary, Manifest, Vec<Table>), String> {
     let text = |name: &str| {
         let path = dir.join(name);
-        fs::read_to_string(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))
+        base::input::read_text(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))
     };
     let broken = |name: &str, e: &dyn std::fmt::Display| format!("`{}`: {e}", dir.join(name).display());
     let summary: Summary =
@@ -116,7 +116,7 @@ fn read_table(dir: &Path, name: &str) -> Result<Option<Table>, String> {
     }
     #[cfg(feature = "parquet")]
     {
-        let file = fs::File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file = base::input::regular(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let read = crate::parquet_out::read(name, file);
         read.map(|(table, _)| Some(table)).map_err(|e| format!("{}: {e}", path.display()))
     }
@@ -242,7 +242,7 @@ pub fn write_run(
 /// that name too.
 pub(crate) fn is_ours(dir: &Path) -> bool {
     let read = |text: String| serde_json::from_str::<Manifest>(&text).ok();
-    let manifest = fs::read_to_string(dir.join(MANIFEST)).ok().and_then(read);
+    let manifest = base::input::read_text(dir.join(MANIFEST)).ok().and_then(read);
     manifest.is_some_and(|m| !m.fingerprint.is_empty() && !m.started.is_empty())
 }
 

@@ -6,6 +6,7 @@ use crate::{
     exit::{Exit, Outcome},
     terminal::Terminal,
 };
+use base::input::{read, regular};
 use base::time::{self, Ps};
 use netloom::{
     Error, ErrorKind, Input, Registry, RunOptions, kit,
@@ -62,8 +63,7 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     )?;
     machine.1.check = args.check;
     let path = &args.program[0];
-    let bytes =
-        fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
+    let bytes = read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
     let private = args.private.iter().map(|path| library(path)).collect::<Result<Vec<Library>, Error>>()?;
     let recorder = part_file.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
     let loaded = Loaded {
@@ -108,7 +108,7 @@ fn recorder(part_file: &PartFile, args: &PortalsRunArgs, ranks_per_node: u32) ->
 /// Replays a record.
 fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let name = args.record.display().to_string();
-    let file = fs::File::open(&args.record)
+    let file = regular(&args.record)
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{name}`: {e}")))?;
     let cannot = |why: String| Error::new(ErrorKind::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
@@ -164,7 +164,7 @@ fn object((then, now): (&Trailer, &Replayed), ranks: bool, state: &str) -> Json 
 
 /// A library, by the name that programs need it by.
 fn library(path: &Path) -> Result<Library, Error> {
-    let bytes = fs::read(path)
+    let bytes = read(path)
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", path.display())))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok((name, bytes))

@@ -8,9 +8,6 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-/// Most syntax errors reported of one file; the rest usually follow from the first.
-const MAX_SYNTAX_ERRORS: usize = 10;
-
 /// Deepest nesting of tables and lists. No experiment needs more than five.
 pub const MAX_DEPTH: usize = 32;
 
@@ -122,9 +119,14 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     }
     let mut mistakes: Vec<_> = errors.iter().map(|e| (e.span().unwrap_or(0..0), e.message())).collect();
     mistakes.sort_by_key(|(span, _)| (span.start, span.end));
-    mistakes.dedup_by_key(|(span, _)| text.as_bytes()[..span.start].iter().filter(|&&b| b == b'\n').count());
-    for (span, message) in mistakes.into_iter().take(MAX_SYNTAX_ERRORS) {
-        diagnostics.push(Diagnostic::new(place(span), message));
+    // One walk over the text: 50,000 errors are counted as soon as ten.
+    let (mut at, mut line, mut last) = (0, 0, None);
+    for (span, message) in mistakes {
+        line += text.as_bytes()[at..span.start].iter().filter(|&&b| b == b'\n').count();
+        at = span.start;
+        if last.replace(line) != Some(line) {
+            diagnostics.push(Diagnostic::new(place(span), message));
+        }
     }
     None
 }
