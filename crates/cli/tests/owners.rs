@@ -181,7 +181,7 @@ fn what_killed_runs_left_is_tidied() {
     }
     fs::write(root.path().join(".a.partial-4194305-0/links.parquet"), "half").unwrap();
     fs::write(root.path().join(".thesis.partial-4194305-0/chapter.tex"), "words").unwrap();
-    fs::write(root.path().join("b.checkpoint.partial-4194305"), "half").unwrap();
+    fs::write(root.path().join("b.checkpoint.partial-4194305"), "netloom checkpoint 1\n").unwrap();
     let tidied = netloom(&["clean", folder, "--format", "json"]);
     assert_eq!(tidied.status, 0, "{}", tidied.err);
     let done: serde_json::Value = serde_json::from_str(&tidied.out).unwrap();

@@ -131,6 +131,16 @@ fn leftovers(dir: &Path) -> Result<Vec<Leftover>, OutputError> {
     Ok(all_leftovers(parent(dir))?.into_iter().filter(|(of, _)| *of == name).map(|(_, left)| left).collect())
 }
 
+/// True of a checkpoint, or of what was written of one.
+fn begins_as_ours(path: &Path) -> bool {
+    const FIRST: &[u8] = b"netloom checkpoint";
+    let mut first = Vec::new();
+    let file = base::input::regular(path).map(|file| file.take(FIRST.len() as u64));
+    !path.is_symlink()
+        && file.and_then(|mut file| file.read_to_end(&mut first)).is_ok()
+        && FIRST.starts_with(&first)
+}
+
 /// Everything in a directory that killed processes left, each with the name of the output directory that it was for.
 fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> {
     let mut found = Vec::new();
@@ -139,7 +149,7 @@ fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> 
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
         if let Some((of, kind, process)) = parse(name)
             && !is_alive(process)
-            && (kind == "checkpoint" || is_all_ours(&path))
+            && (if kind == "checkpoint" { begins_as_ours(&path) } else { is_all_ours(&path) })
         {
             found.push((of.to_owned(), Leftover { path, kind }));
         }
@@ -317,7 +327,8 @@ mod tests {
         fs::write(root.join(".foreign.lock"), "").unwrap();
         made(root, ".run.partial-4194305-0", false);
         made(root, ".other.partial-4194305-0", false);
-        fs::write(root.join("run.checkpoint.partial-4194305"), "half").unwrap();
+        fs::write(root.join("run.checkpoint.partial-4194305"), "netloom che").unwrap();
+        fs::write(root.join("run.checkpoint.partial-4194306"), "somebody's").unwrap();
         fs::create_dir(root.join(".run.partial-4194305-1")).unwrap();
         fs::write(root.join(".run.partial-4194305-1/thesis.tex"), "words").unwrap();
         // Of a process that is at work: it will end what it began.
@@ -327,8 +338,10 @@ mod tests {
         let claim = Claim::take(&root.join("run")).unwrap();
         assert_eq!(claim.tidy().unwrap().len(), 2);
         drop(claim);
-        let left =
-            [".foreign.lock", ".other.partial-4194305-0", ".run.partial-4194305-1", ".third.lock", &own];
+        let foreign = "run.checkpoint.partial-4194306";
+        let hidden = [".foreign.lock", ".other.partial-4194305-0", ".run.partial-4194305-1", ".third.lock"];
+        let mut left: Vec<&str> = hidden.into_iter().chain([own.as_str(), foreign]).collect();
+        left.sort_unstable();
         assert_eq!(names(root), left);
     }
 
