@@ -27,13 +27,12 @@ pub fn endure() {
 pub fn heed() -> Heeded {
     use signal_hook::{consts, flag};
     let signals = Arc::new(Signals::default());
-    let mut heard = Vec::new();
+    let mut heard: Vec<_> = flag::register(consts::SIGUSR1, Arc::clone(&signals.save)).into_iter().collect();
     for signal in [consts::SIGTERM, consts::SIGINT] {
         // In this order: the first signal finds the flag down. A signal that cannot be heeded acts as it always does.
         heard.extend(flag::register_conditional_default(signal, Arc::clone(&signals.leave)));
         heard.extend(flag::register(signal, Arc::clone(&signals.leave)));
     }
-    heard.extend(flag::register(consts::SIGUSR1, Arc::clone(&signals.save)));
     Heeded { signals, heard }
 }
 

@@ -91,13 +91,13 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Waits until SIGUSR1 no longer ends a process.
+/// Waits until a process heeds signals: SIGINT last. That SIGUSR1 is caught says nothing, since it ends no process.
 fn heeds(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
-    until("a handler of SIGUSR1", || {
+    until("a handler of SIGINT", || {
         let text = fs::read_to_string(&status).unwrap();
         let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(caught.trim(), 16).unwrap() >> 9 & 1 == 1
+        u64::from_str_radix(caught.trim(), 16).unwrap() >> 1 & 1 == 1
     });
 }
 
