@@ -18,16 +18,19 @@ const BUILD: &str = "inputs";
 /// Bytes of the hash at the end.
 const HASH: usize = 32;
 
-/// What they run, on the machine of [`SMALL`].
-const EXPERIMENTS: [&str; 2] = [
-    "[experiment]\nduration = \"4 us\"\n[[job]]\nworkload = \"uniform\"\nmessage = \"512 B\"\nload = 0.3\n",
-    "[experiment]\nuntil = \"workload-done\"\nlimit = \"1 ms\"\n[[job]]\nworkload = \"ring\"\nranks = 4\n",
-];
-const MODEL: &str = "[model]\nkind = \"packet\"\npacket = \"512 B\"\nchunk = \"64 B\"\n";
+/// What they run, on the machine of [`SMALL`], and by which model.
+const EXPERIMENTS: [(&str, &str); 3] = [(TRAFFIC, PACKET), (RING, PACKET), (RING, DELAY)];
+const TRAFFIC: &str =
+    "[experiment]\nduration = \"4 us\"\n[[job]]\nworkload = \"uniform\"\nmessage = \"512 B\"\nload = 0.3\n";
+const RING: &str =
+    "[experiment]\nuntil = \"workload-done\"\nlimit = \"1 ms\"\n[[job]]\nworkload = \"ring\"\nranks = 4\n";
+const PACKET: &str = "[model]\nkind = \"packet\"\npacket = \"512 B\"\nchunk = \"64 B\"\n";
+const DELAY: &str = "[model]\nkind = \"delay\"\n";
 
 fn prepared(number: usize) -> Prepared {
     let input = Input { file: "experiment".into(), set: Vec::new() };
-    let text = format!("{SMALL}{MODEL}{}", EXPERIMENTS[number % EXPERIMENTS.len()]);
+    let (experiment, model) = EXPERIMENTS[number % EXPERIMENTS.len()];
+    let text = format!("{SMALL}{model}{experiment}");
     prepare_text(
         &Registry::standard(),
         &input,
@@ -57,7 +60,7 @@ pub fn checkpoint(files: &[PathBuf]) -> Result<(), String> {
     gone.map(drop).map_err(|e| format!("{name}: {}", text::of(&e)))
 }
 
-/// Checkpoints of the two experiments in their middle.
+/// Checkpoints of these experiments in their middle.
 pub fn made() -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().expect("the directory for temporary files takes a folder");
     let made = (0..EXPERIMENTS.len()).map(|number| {

@@ -205,3 +205,38 @@ impl Part {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        planted::{Run, run},
+        pools::RowNumber,
+        router::Tested,
+        samples,
+    };
+
+    fn in_its_middle() -> Run<Tested> {
+        run::<Tested>(&samples::dragonfly(72, "minimal", ("constant", 1.0)), 5_000_000)
+    }
+
+    #[test]
+    fn lists_of_a_run_end() {
+        in_its_middle().partitions.iter().for_each(walk);
+    }
+
+    /// As a forged checkpoint may have it: the last chunk on a link is followed by the first.
+    #[test]
+    #[should_panic(expected = "a list is a ring")]
+    fn a_ring_among_flights_is_found() {
+        let mut run = in_its_middle();
+        let network = &mut run.partitions[0].domain.carrier.state.net;
+        let list = network.ports.rows().iter().map(|port| port.flight).find(|list| !list.is_empty());
+        let list = list.expect("chunks are on links at full load");
+        let last = list.iter(&network.flights).last().expect("it is not empty");
+        let first = list.iter(&network.flights).next().expect("it is not empty");
+        assert!(network.flights.get(last).next.is_nil());
+        network.flights.edit(last).next = first;
+        run.partitions.iter().for_each(walk);
+    }
+}

@@ -33,6 +33,7 @@ use engine::{
     kept::{put, take},
     over::Over,
     state::mode::Mode,
+    warp::quietly,
 };
 use model::{
     Finished, Progress, Watch,
@@ -41,7 +42,10 @@ use model::{
     setup::{Measure, Until},
 };
 use ranks::roster::Roster;
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 use workload::work::Work;
 
 /// Most windows of a series.
@@ -103,12 +107,13 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     director.counters = setup.measure.engine.then(Counters::default);
     if let Some(state) = watch.resume {
-        let damaged = take_up(state, &mut executor, &mut director).is_err();
+        let taken = take_up(state, &mut executor, &mut director);
+        // A list that no run leaves may be a ring: it is found here, and keeps no handler busy. All ranks hear of it.
+        let ends = || executor.partitions.iter().for_each(close::walk);
+        let damaged = taken.is_err() || quietly(|| catch_unwind(AssertUnwindSafe(ends))).is_err();
         if world.most(damaged.into()) > 0 {
             return Err(Failure::Damaged);
         }
-        // A list that no run leaves may be a ring: it ends the run here, and keeps no handler busy.
-        executor.partitions.iter().for_each(close::walk);
         director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain.carrier));
     }
     let groups = u64::from(executor.threads()) * u64::from(world.ranks());
