@@ -48,21 +48,39 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 /// # Errors
 /// If it cannot be read, is no regular file, or has more than a GiB.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let file = regular(path)?;
-    if file.metadata()?.len() > MOST {
-        return Err(io::Error::other("it has more than 1 GiB"));
-    }
-    let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    bounded(regular(path)?)
 }
 
-/// The text of a file.
+fn bounded(file: File) -> io::Result<Vec<u8>> {
+    let large = || io::Error::other("it has more than 1 GiB");
+    if file.metadata()?.len() > MOST {
+        return Err(large());
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST { Err(large()) } else { Ok(bytes) }
+}
+
+/// The text of a file, or of a shell's `<(command)`.
 ///
 /// # Errors
 /// As [`read`], and if it is no UTF-8 text.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+    let file = open(path)?;
+    let kind = file.metadata()?.file_type();
+    // Only a shell's were opened.
+    #[cfg(unix)]
+    let piped = std::os::unix::fs::FileTypeExt::is_fifo(&kind);
+    #[cfg(not(unix))]
+    let piped = false;
+    if !kind.is_file() && !piped {
+        return Err(not_regular());
+    }
+    String::from_utf8(bounded(file)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+}
+
+fn not_regular() -> io::Error {
+    io::Error::other("it is not a regular file")
 }
 
 /// Opens a file of our own, of any size: neither a FIFO nor a device is one.
@@ -71,7 +89,7 @@ pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
 /// If it cannot be opened, or is no regular file.
 pub fn regular(path: impl AsRef<Path>) -> io::Result<File> {
     let file = open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn two_runs_cannot_write_one_directory() {
 fn force_replaces_no_foreign_checkpoint() {
     let root = tempfile::tempdir().unwrap();
     let (out, foreign) = (root.path().join("run"), root.path().join("run.checkpoint"));
-    let words = "is no checkpoint of netloom, and stands where one belongs";
+    let words = "was not written by netloom, and stands where a checkpoint belongs";
     fs::write(&foreign, "precious").unwrap();
     failed(&run(&out, "1 us").arg("--force").output().unwrap(), 7, words);
     fs::rename(&foreign, root.path().join("mine")).unwrap();
@@ -79,27 +79,44 @@ fn force_replaces_no_foreign_checkpoint() {
 fn fifos_and_devices_are_no_results() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
-    assert!(Command::new("mkfifo").arg(path("run.checkpoint")).status().unwrap().success());
-    fs::create_dir(path("kept")).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", path("kept/manifest.json")).unwrap();
-    fs::write(path("kept/summary.json"), "{}").unwrap();
-    let fifo = path("run.checkpoint").display().to_string();
-    let (run, kept) = (path("run").display().to_string(), path("kept").display().to_string());
-    for arguments in [
-        &["resume", &run][..],
-        &["compare", &fifo, &fifo],
-        &["compare", "/dev/zero", "/dev/zero"],
-        &["portals", "replay", "--fabric", "../../examples/portals/two-nodes.toml", &fifo],
-        &["report", &kept],
-    ] {
+    let fifo = |name: &str| {
+        let _ = fs::remove_file(path(name));
+        assert!(Command::new("mkfifo").arg(path(name)).status().unwrap().success());
+        path(name).display().to_string()
+    };
+    let (out, other) = (path("out").display().to_string(), path("run").display().to_string());
+    let refused = |arguments: &[&str], status: u8, words: &str| {
         let ended = netloom(arguments);
-        assert!([3, 4].contains(&ended.status), "{arguments:?}: {} {}", ended.status, ended.err);
+        assert_eq!(ended.status, status, "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(words), "{arguments:?}: {}", ended.err);
+    };
+    let made = fifo("run.checkpoint");
+    refused(&["resume", &other], 4, "it is a FIFO");
+    refused(&["compare", &made, &made], 4, "it is a FIFO");
+    refused(&["compare", "/dev/zero", "/dev/zero"], 4, "it is not a regular file");
+    let replay = ["portals", "replay", "--fabric", "../../examples/portals/two-nodes.toml"];
+    refused(&[&replay[..], &[&made]].concat(), 4, "it is a FIFO");
+    refused(&[&replay[..], &["/dev/zero"]].concat(), 4, "is no record");
+    // Results of which one file after the other is none.
+    assert_eq!(run(Path::new(&out), "1 us").output().unwrap().status.code(), Some(0));
+    for (name, words) in [
+        ("links.parquet", "it is a FIFO"),
+        ("manifest.json", "it is not a regular file"),
+        ("summary.json", "it is not a regular file"),
+    ] {
+        if words.contains("FIFO") {
+            fifo(&format!("out/{name}"));
+        } else {
+            fs::remove_file(path("out").join(name)).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", path("out").join(name)).unwrap();
+        }
+        refused(&["report", &out, "--force"], 4, words);
     }
 }
 
-/// A limit on the size of files is a disk that is full, and a signal to save is none to die of while a network is built.
+/// A limit on the size of files is a disk that is full.
 #[test]
-fn limits_and_signals_end_no_run() {
+fn a_limit_on_files_is_a_full_disk() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("run");
     let limited = format!(
@@ -107,18 +124,28 @@ fn limits_and_signals_end_no_run() {
         env!("CARGO_BIN_EXE_netloom"),
         out.display()
     );
-    let mut limited = Command::new("sh").args(["-c", &limited]).env("TMPDIR", root.path()).output().unwrap();
-    let summary = String::from_utf8_lossy(&limited.stdout).into_owned();
-    assert!(summary.contains("fingerprint"), "{summary}");
-    limited.stdout.clear();
+    let limited = Command::new("sh").args(["-c", &limited]).env("TMPDIR", root.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&limited.stdout).contains("fingerprint"), "the summary is printed");
     failed(&limited, 7, "too large");
-    let mut run = run(&out, "1 ms").spawn().unwrap();
-    for _ in 0..20 {
-        // Also before it heeds any: all but the first few milliseconds, in which a program starts.
-        sleep(Duration::from_millis(20));
-        let pid = run.id().to_string();
-        let _ = Command::new("kill").args(["-USR1", &pid]).stderr(Stdio::null()).status();
-    }
+}
+
+/// A signal to save is none to die of where nothing is saved: this run never heeds any.
+#[test]
+fn a_signal_to_save_ends_no_run() {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_netloom"))
+        .args(["run", EXAMPLE, "--set", "experiment.duration=2 ms"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = run.id().to_string();
+    // It is caught from the first instant on, but that a program has to be loaded.
+    until("a handler of SIGUSR1", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() >> 9 & 1 == 1)
+    });
+    assert!(Command::new("kill").args(["-USR1", &pid]).status().unwrap().success());
     assert_eq!(run.wait().unwrap().code(), Some(0));
 }
 

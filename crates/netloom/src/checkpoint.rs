@@ -9,7 +9,7 @@ use crate::{
     input::Input as Given,
     options::{MemoryLimit, RunOptions},
 };
-use results::{output::Input, summary::Summary};
+use results::{claim::CHECKPOINT, output::Input, summary::Summary};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
@@ -135,14 +135,6 @@ fn sync(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(parent)?.sync_all() } else { Ok(()) }
 }
 
-/// True if a file begins as a checkpoint of any version does: what has another beginning is somebody else's.
-#[must_use]
-pub fn is_ours(path: &Path) -> bool {
-    let mut first = [0; MAGIC.len() - 2];
-    let read = base::input::regular(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && MAGIC.starts_with(&first)
-}
-
 /// Reads a checkpoint that the program `build` wrote.
 ///
 /// # Errors
@@ -159,7 +151,7 @@ pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
         _ => refuse(&format!("cannot be read: {e}")),
     })?;
     if !bytes.starts_with(MAGIC) {
-        let ours = bytes.starts_with(&MAGIC[..MAGIC.len() - 2]);
+        let ours = bytes.starts_with(CHECKPOINT);
         return Err(refuse(if ours {
             "has the form of another version"
         } else {

@@ -10,6 +10,7 @@ use crate::{
 };
 use model::Finished;
 use results::{
+    claim::is_checkpoint,
     claim::{Claim, left_in},
     output::{Beside, Input, Manifest, OutputError, check_target, check_writable, real, write_run},
     rescue::{self, Unplaced},
@@ -160,9 +161,9 @@ fn failure(error: &OutputError) -> Error {
 /// Refuses to lose the checkpoint of a run that did not end.
 fn check_unfinished(dir: &Path, force: bool) -> Result<(), Error> {
     let path = checkpoint::path_of(dir)?;
-    if path.symlink_metadata().is_ok() && (path.is_symlink() || !checkpoint::is_ours(&path)) {
+    if path.symlink_metadata().is_ok() && !is_checkpoint(&path, false) {
         let message =
-            format!("`{}` is no checkpoint of netloom, and stands where one belongs", path.display());
+            format!("`{}` was not written by netloom, and stands where a checkpoint belongs", path.display());
         return Err(Error::new(ErrorKind::Output, message).with_help("move it away, or choose another --out"));
     }
     if force || !path.exists() {

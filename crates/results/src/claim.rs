@@ -131,14 +131,18 @@ fn leftovers(dir: &Path) -> Result<Vec<Leftover>, OutputError> {
     Ok(all_leftovers(parent(dir))?.into_iter().filter(|(of, _)| *of == name).map(|(_, left)| left).collect())
 }
 
-/// True of a checkpoint, or of what was written of one.
-fn begins_as_ours(path: &Path) -> bool {
-    const FIRST: &[u8] = b"netloom checkpoint";
+/// How a checkpoint begins; the number of its form follows.
+pub const CHECKPOINT: &[u8] = b"netloom checkpoint ";
+
+/// True of a checkpoint, of any form; or of the half of one, if it may be one. A link is neither: none is ever written.
+#[must_use]
+pub fn is_checkpoint(path: &Path, may_be_half: bool) -> bool {
     let mut first = Vec::new();
-    let file = base::input::regular(path).map(|file| file.take(FIRST.len() as u64));
-    !path.is_symlink()
-        && file.and_then(|mut file| file.read_to_end(&mut first)).is_ok()
-        && FIRST.starts_with(&first)
+    let file = base::input::regular(path).map(|file| file.take(CHECKPOINT.len() as u64));
+    let read = file.and_then(|mut file| file.read_to_end(&mut first)).is_ok();
+    read && !path.is_symlink()
+        && CHECKPOINT.starts_with(&first)
+        && (may_be_half || first.len() == CHECKPOINT.len())
 }
 
 /// Everything in a directory that killed processes left, each with the name of the output directory that it was for.
@@ -149,7 +153,7 @@ fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> 
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
         if let Some((of, kind, process)) = parse(name)
             && !is_alive(process)
-            && (if kind == "checkpoint" { begins_as_ours(&path) } else { is_all_ours(&path) })
+            && (if kind == "checkpoint" { is_checkpoint(&path, true) } else { is_all_ours(&path) })
         {
             found.push((of.to_owned(), Leftover { path, kind }));
         }

@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, Outcome},
     terminal::Terminal,
 };
-use base::input::{read, regular};
+use base::input::{open, read};
 use base::time::{self, Ps};
 use netloom::{
     Error, ErrorKind, Input, Registry, RunOptions, kit,
@@ -108,8 +108,8 @@ fn recorder(part_file: &PartFile, args: &PortalsRunArgs, ranks_per_node: u32) ->
 /// Replays a record.
 fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let name = args.record.display().to_string();
-    let file = regular(&args.record)
-        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{name}`: {e}")))?;
+    let file =
+        open(&args.record).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{name}`: {e}")))?;
     let cannot = |why: String| Error::new(ErrorKind::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
