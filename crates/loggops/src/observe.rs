@@ -192,45 +192,17 @@ impl Observer {
         base::prefetch::prefetch(row.cast::<u8>().wrapping_add(size_of::<RankTimes>() - 1));
     }
 
-    /// The same once more, for the check. A function for each kind of record: the simplest kinds are the most frequent, and what one function for all of them
-    /// saves of its caller's registers costs them more than their work.
+    /// The same once more, for the check.
     #[inline]
     fn follow(&mut self, record: &Record) {
+        let Some(follower) = &mut self.follower else { return };
         match record {
-            Record::Ended(e) => self.follow_end(e),
-            Record::Sending(s) => self.follow_sending(s),
-            Record::Arrival(a) => self.follow_arrival(a),
-            Record::Received(r) => self.follow_receipt(r),
+            Record::Ended(e) => follower.ended(&self.cx, e),
+            Record::Sending(s) => follower.sending(&self.cx, s),
+            Record::Arrival(a) => follower.arrival(&self.cx, a),
+            Record::Received(r) => follower.received(&self.cx, r),
             // Slices are of shared processors, of which a follower knows nothing.
             Record::Truncated(_) | Record::Sliced(_) => {}
-        }
-    }
-
-    #[inline(never)]
-    fn follow_end(&mut self, e: &Ended) {
-        if let Some(follower) = &mut self.follower {
-            follower.ended(&self.cx, e);
-        }
-    }
-
-    #[inline(never)]
-    fn follow_sending(&mut self, s: &Sending) {
-        if let Some(follower) = &mut self.follower {
-            follower.sending(&self.cx, s);
-        }
-    }
-
-    #[inline(never)]
-    fn follow_arrival(&mut self, a: &Arrival) {
-        if let Some(follower) = &mut self.follower {
-            follower.arrival(&self.cx, a);
-        }
-    }
-
-    #[inline(never)]
-    fn follow_receipt(&mut self, r: &Received) {
-        if let Some(follower) = &mut self.follower {
-            follower.received(&self.cx, r);
         }
     }
 
@@ -366,9 +338,7 @@ impl Observer {
 impl Observe<Record> for Observer {
     #[inline]
     fn commit(&mut self, record: &Record) {
-        if self.follower.is_some() {
-            self.follow(record);
-        }
+        self.follow(record);
         match record {
             Record::Ended(e) => self.ended(e),
             Record::Sending(s) => self.sending(s),
