@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads delay flow congestion portals
+# Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads windows delay flow congestion portals
 # resilient large pending build; hybrid takes hours and only runs if it is named). Prints them; nothing is compared, nothing is stored.
 # On a machine that does nothing else.
 set -euo pipefail
@@ -28,6 +28,28 @@ threads() {
     seconds "${run[@]}" "${cable[@]}" --set engine.scheduler=conservative --threads 2
   done
   cargo bench --locked -p netloom-engine --bench windows
+}
+
+# Where two threads begin to be faster than one: medians of three by the chunks that all terminals send while a credit comes back.
+windows() {
+  local ports credit load span case set one two k
+  for case in "2 3.725 1.0 2000" "2 7.45 0.8 2500" "2 29.8 1.0 2000" "3 3.725 0.25 1500" "3 29.8 0.1 3000" "3 3.725 1.0 400" \
+    "4 3.725 0.05 800" "4 3.725 1.0 100"; do
+    read -r ports credit load span <<<"$case"
+    set=(examples/dragonfly-72.toml --set fabric.groups=$((2 * ports * ports + 1)) --set fabric.routers_per_group=$((2 * ports))
+      --set fabric.terminals_per_router="$ports" --set fabric.global_ports_per_router="$ports" --set job.0.load="$load"
+      --set "experiment.duration=$span us")
+    for k in terminal local global; do set+=(--set "fabric.link.$k.credit_delay=$credit ns"); done
+    one='' two=''
+    for k in 1 2 3; do
+      one+=$(netloom run "${set[@]}" --format json | awk '/"wall_s"/ { print $2 + 0 }')$'\n'
+      two+=$(netloom run "${set[@]}" --set engine.scheduler=conservative --set engine.spare=false --threads 2 --format json |
+        awk '/"wall_s"/ { print $2 + 0 }')$'\n'
+    done
+    awk -v n=$((2 * ports * ports * (2 * ports * ports + 1))) -v c="$credit" -v l="$load" \
+      -v a="$(sort -n <<<"${one%$'\n'}" | sed -n 2p)" -v b="$(sort -n <<<"${two%$'\n'}" | sed -n 2p)" \
+      'BEGIN { printf "%d terminals, credits of %s ns, load %s: %.0f chunks, %.2f s, two threads %.2f s (%.2f)\n", n, c, l, n * l * c / 29.8, a, b, b / a }'
+  done
 }
 
 delay() {
@@ -85,7 +107,7 @@ build() {
 }
 
 sections=("$@")
-[ $# -gt 0 ] || sections=(packet threads delay flow congestion portals resilient large pending build)
+[ $# -gt 0 ] || sections=(packet threads windows delay flow congestion portals resilient large pending build)
 cargo build --locked --release -p netloom-cli
 for section in "${sections[@]}"; do
   echo "== $section"

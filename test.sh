@@ -200,8 +200,12 @@ interleavings() {
   RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom cargo test --locked --profile checked -p netloom-engine --lib loom
 }
 
-# The binary without Parquet, OpenSM and Portals. The tables that it writes instead are those of `--csv`, which tests look at.
-bare() { cargo check --locked --profile checked -p netloom-cli --no-default-features; }
+# The binary without Parquet, OpenSM and Portals. The tables that it writes instead are those of `csv = true` in [output], which tests look at;
+# with NETLOOM_LONG=1 they also run without Parquet.
+bare() {
+  cargo check --locked --profile checked -p netloom-cli --no-default-features || return 1
+  [ -z "${NETLOOM_LONG:-}" ] || cargo test --locked --profile checked -p netloom-results --no-default-features --lib
+}
 
 # Every crate could be published: names, versions and files are there. Offline, since all it needs has been fetched by now.
 packages() { cargo package --workspace --exclude own-parts --exclude netloom-inputs --no-verify --allow-dirty --offline; }

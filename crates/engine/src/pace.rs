@@ -130,6 +130,19 @@ mod tests {
         }
     }
 
+    /// A thread takes as long to start as a thousand events, in each call: that says nothing of those that follow.
+    #[test]
+    fn threads_that_start_are_not_given_up() {
+        let (mut pace, mut events) = (Pace::default(), 0);
+        while events < 10_000_000 {
+            let (together, most) = pace.next();
+            let took = if together { 100_000 + most * 60 } else { most * 100 };
+            pace.took(together, most, Duration::from_nanos(took));
+            events += most;
+        }
+        assert!(pace.handled[1] > 9_000_000, "{pace:?}");
+    }
+
     /// All threads together become a hundred times slower right after they were chosen.
     #[test]
     fn a_first_impression_costs_little() {

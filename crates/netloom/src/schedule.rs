@@ -151,3 +151,37 @@ fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Interval
     }
     Intervals { virtual_time: of("checkpoint"), wall: Duration::from_nanos(wall / 1000) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, experiment};
+
+    const TEXT: &str = include_str!("../../../examples/dragonfly-72.toml");
+
+    /// Threads and partitions of a run with four threads on a machine with so many idle processors.
+    fn counts(set: &[&str], idle: Option<u32>) -> (u32, Option<u32>) {
+        let set = ["engine.scheduler=conservative"].iter().chain(set).map(|&s| s.to_owned());
+        let options = RunOptions { threads: 4, idle, ..RunOptions::default() };
+        let (set, mut wrong) = (set.collect::<Vec<_>>(), Diagnostics::default());
+        let read = experiment::read(&Registry::standard(), "a.toml", TEXT, &set, &mut wrong);
+        assert!(wrong.is_empty(), "the example is sound");
+        match scheduling(&read.expect("it is TOML"), &options, &mut wrong) {
+            Scheduling::Conservative { partitions, threads } => (threads.count, partitions),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn busy_processors_are_left_to_others() {
+        for (idle, threads) in [(None, 4), (Some(1), 1), (Some(3), 3), (Some(64), 4), (Some(0), 1)] {
+            assert_eq!(counts(&[], idle), (threads, None), "{idle:?}");
+            assert_eq!(counts(&["engine.spare=false"], idle), (4, None), "{idle:?}: all are kept at work");
+            assert_eq!(
+                counts(&["engine.partitions=2"], idle),
+                (4, Some(2)),
+                "{idle:?}: partitions are asked for"
+            );
+        }
+    }
+}

@@ -1,19 +1,19 @@
 //! In how many partitions a setup runs: as many as are asked for, but in one where threads would meet more often than is worth while.
 //!
 //! Two partitions cost a run of one thread about 1.3 times what one does, since chunks and credits between them are messages. Where threads gain nothing
-//! that is lost, and partitions are for good. So what a window holds is estimated first: the chunks that all terminals send while a credit or a chunk
-//! is between two routers.
+//! that is lost, and partitions are for good. So of small networks what a window holds is estimated first: the chunks that all terminals send while a
+//! credit or a chunk is between two routers. What that cannot tell, runs find out ([`engine::executor`]).
 
 use crate::{routes::Routes, setup::Setup};
 use base::time::{NEVER, Ps};
 use model::setup::{JobSetup, LinkParams, Scheduling};
 use workload::work::Work;
 
-/// Chunks in a window with which two threads begin to be faster than one. A chunk is about four events, a meeting takes as long as 50.
-///
-/// Measured with dragonflies of 72 to 2,550 terminals at 10 and 100 % load: with 34 and 43 chunks two threads take 0.86 to 1.0 of the time, with 9 and 13
-/// they take 0.9 to 1.9 of it.
-const LEAST_CHUNKS: f64 = 30.0;
+/// Terminals of a network that is large enough for two threads whatever is sent: 1,056 gained at every load that was tried, 342 did not (`./bench.sh windows`).
+const LARGE: u32 = 700;
+
+/// Chunks in a window with which two threads are faster than one in a smaller network. A chunk is about four events. With 14 they took longer, with 34 less.
+const LEAST_CHUNKS: f64 = 25.0;
 
 /// Partitions that a setup will run in under a scheduler.
 pub(crate) fn partitions(setup: &Setup, scheduling: Scheduling) -> u32 {
@@ -21,8 +21,8 @@ pub(crate) fn partitions(setup: &Setup, scheduling: Scheduling) -> u32 {
     let whole = Routes::new(setup).needs_published();
     let most = if whole { 1 } else { setup.fabric.routers_per_plane().max(1) };
     let free = matches!(scheduling, Scheduling::Conservative { partitions: None, threads } if threads.spare);
-    let asked = scheduling.partitions();
-    if free && asked > 1 && chunks_per_window(setup) < LEAST_CHUNKS { 1 } else { asked.clamp(1, most) }
+    let small = free && setup.fabric.terminals() < LARGE && chunks_per_window(setup) < LEAST_CHUNKS;
+    if small { 1 } else { scheduling.partitions().clamp(1, most) }
 }
 
 /// Chunks that all terminals send in the shortest time in which routers hear from each other.
@@ -85,9 +85,11 @@ mod tests {
             assert_eq!(partitions(&setup, threads(4, false, None)), 4, "{credit}");
             assert_eq!(partitions(&setup, threads(4, true, Some(3))), 3, "{credit}");
         }
-        // A tenth of the load leaves a tenth of the chunks.
+        // A hundredth of the load leaves a hundredth of the chunks.
         let quiet = samples::dragonfly(72, "minimal", ("constant", 0.01));
         setup.jobs = quiet.jobs;
         assert_eq!(partitions(&setup, threads(4, true, None)), 1);
+        let large = samples::dragonfly(1056, "minimal", ("constant", 0.01));
+        assert_eq!(partitions(&large, threads(4, true, None)), 4);
     }
 }
