@@ -6,6 +6,7 @@ pub mod diag;
 pub mod hash;
 pub mod index;
 pub mod input;
+pub mod memory;
 mod nearest;
 pub mod paged;
 pub mod param;

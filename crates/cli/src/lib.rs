@@ -16,7 +16,7 @@ use clap::Parser;
 use console::Console;
 use exit::{Exit, Outcome};
 use mpi::{Mismatch, Session};
-use netloom::{Error, ErrorKind, base::world::World, render};
+use netloom::{Error, ErrorKind, base, base::world::World, render};
 use std::{ffi::OsString, io};
 
 /// Runs the command line `arguments`, program name first.
@@ -27,7 +27,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
             dispatch(&arguments.command, console)
         }
         Err(error) if error.use_stderr() => {
-            let _ = write!(console.err, "{error}");
+            let _ = write!(console.err, "{}", base::visible::screen(&error.to_string()));
             return Exit::Usage;
         }
         Err(help) => console.print(&help.to_string()).map(|()| Exit::Done),

@@ -2,7 +2,7 @@
 //! longer end the process by themselves, so who saves several runs heeds them once for all.
 
 use netloom::saver::Signals;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 /// Signals are heeded while this lives.
 pub struct Heeded {
@@ -21,16 +21,17 @@ pub fn endure() {
     }
 }
 
-/// From now on.
+/// From now on; with `early`, a signal to leave ends the process at once until a run is under way.
 #[cfg(unix)]
-#[must_use]
-pub fn heed() -> Heeded {
+pub fn heed(early: bool) -> Heeded {
     use signal_hook::{consts, flag};
     let signals = Arc::new(Signals::default());
+    signals.early.store(early, Ordering::Relaxed);
     let mut heard: Vec<_> = flag::register(consts::SIGUSR1, Arc::clone(&signals.save)).into_iter().collect();
     for signal in [consts::SIGTERM, consts::SIGINT] {
         // In this order: the first signal finds the flag down. A signal that cannot be heeded acts as it always does.
-        heard.extend(flag::register_conditional_default(signal, Arc::clone(&signals.leave)));
+        let ends = [&signals.early, &signals.leave];
+        heard.extend(ends.iter().flat_map(|f| flag::register_conditional_default(signal, Arc::clone(f))));
         heard.extend(flag::register(signal, Arc::clone(&signals.leave)));
     }
     Heeded { signals, heard }
@@ -39,7 +40,6 @@ pub fn heed() -> Heeded {
 /// From now on, for work that cannot be saved and must be cleared away: a terminal that goes away asks to leave as well, unless `nohup`
 /// said that it is not to be heeded. However often it is asked, the process lives until it is done.
 #[cfg(unix)]
-#[must_use]
 pub fn ending() -> Heeded {
     use signal_hook::{consts, flag};
     let signals = Arc::new(Signals::default());
@@ -59,7 +59,9 @@ pub fn ending() -> Heeded {
 }
 
 #[cfg(not(unix))]
-pub use ending as heed;
+pub fn heed(_: bool) -> Heeded {
+    ending()
+}
 
 #[cfg(not(unix))]
 pub fn endure() {}

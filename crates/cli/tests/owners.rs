@@ -198,6 +198,35 @@ fn results_without_a_place_are_kept() {
     assert!(!names(&out).contains(&"unplaced.json".to_owned()));
 }
 
+/// The same for the state of a run that is asked to leave: its checkpoint is kept where temporary files go, and goes on from there.
+#[test]
+fn checkpoints_without_a_place_are_kept() {
+    use std::os::unix::fs::symlink;
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let (disk, folder, temporary) = (path("disk"), path("folder"), path("tmp"));
+    fs::create_dir(&temporary).unwrap();
+    fs::create_dir(&disk).unwrap();
+    symlink(&disk, &folder).unwrap();
+    let every = ["--set", "engine.checkpoint=10 us"];
+    let child = run(&folder.join("run"), "1 ms").args(every).env("TMPDIR", &temporary).spawn().unwrap();
+    until("a checkpoint", || disk.join("run.checkpoint").exists());
+    // In one step a file stands where the folder was.
+    fs::write(path("block"), "in the way").unwrap();
+    fs::rename(path("block"), &folder).unwrap();
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    failed(&child.wait_with_output().unwrap(), 7, "it is kept as");
+    let kept: Vec<PathBuf> = names(&temporary).iter().map(|name| temporary.join(name)).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    fs::remove_file(&folder).unwrap();
+    symlink(&disk, &folder).unwrap();
+    fs::rename(&kept[0], disk.join("run.checkpoint")).unwrap();
+    let resumed = Command::new(env!("CARGO_BIN_EXE_netloom")).arg("resume").arg(folder.join("run")).output();
+    assert_eq!(resumed.unwrap().status.code(), Some(0));
+    assert_eq!(run(&path("whole"), "1 ms").args(every).output().unwrap().status.code(), Some(0));
+    assert_eq!(crate::resume::results(&disk.join("run")), crate::resume::results(&path("whole")));
+}
+
 /// The number in the names is of no process: Linux counts to 4,194,304.
 #[test]
 fn what_killed_runs_left_is_tidied() {

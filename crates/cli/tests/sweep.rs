@@ -57,6 +57,19 @@ fn column(csv: &str, name: &str) -> Vec<String> {
     lines.map(|line| line.split(',').nth(at).expect("a field").to_owned()).collect()
 }
 
+/// Two sweeps that write one directory would write each other's tables; shards share it.
+#[test]
+fn a_whole_sweep_owns_its_directory() {
+    let place = Place::new(FILE);
+    let claim = results::claim::Claim::take(std::path::Path::new(&place.path("out"))).expect("it is free");
+    let second = place.sweep("out", &[]);
+    assert_eq!(second.status, 7, "{}", second.err);
+    assert!(second.err.contains("wait for it to end, or choose another --out"), "{}", second.err);
+    assert_eq!(place.sweep("out", &["--shard", "1/2"]).status, 0);
+    drop(claim);
+    assert_eq!(place.sweep("out", &[]).status, 0);
+}
+
 #[test]
 fn a_sweep_is_one_tidy_table_and_is_not_run_twice() {
     let place = Place::new(FILE);

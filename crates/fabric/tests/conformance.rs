@@ -47,6 +47,8 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
             let sizes = (entry.sizes)(&values).expect("sizes of what was built");
             let built = [fabric.routers().into(), fabric.terminals().into(), fabric.ports().len() as u64];
             assert_eq!([sizes.routers, sizes.terminals, sizes.ports], built, "{}", entry.about.name);
+            let ends = fabric.ends().len() as u64;
+            assert!(sizes.ends == ends || sizes.ends == 0, "{}: {} of {ends}", entry.about.name, sizes.ends);
             all.push((format!("{} {sample:?}", entry.about.name), Arc::new(fabric)));
         }
     }

@@ -7,9 +7,10 @@ use crate::{
 };
 use base::{
     diag::Diagnostics,
-    param::{Param, Unread},
+    param::{Param, Unread, Values},
     registry::{About, Registered},
 };
+use fabric::topology::Sizes;
 
 /// A network model that a user can name in `[model] kind`.
 #[derive(Clone, Copy)]
@@ -37,6 +38,9 @@ pub struct ModelEntry {
     pub choices: &'static [ChoiceEntry],
     /// Further lists that names in its sections come from, such as allocators; those of choices are not here.
     pub lists: &'static [&'static List],
+    /// Bytes that a run takes at least on a network of these sizes, by the values of `[model]`: what does not fit is refused before anything is built. 0 for a
+    /// model whose rows follow the jobs.
+    pub least: fn(&Values, &Sizes) -> u64,
     /// Keys that have no effect in a combination of parts, whether the file has them or not.
     pub unread: fn(&Parts<'_>) -> Vec<Unread>,
     /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
@@ -106,6 +110,7 @@ impl ModelEntry {
             job_keys: JobKeys { after: "", params: &[], sharing: None },
             choices: &[],
             lists: &[],
+            least: |_, _| 0,
             unread: |_| Vec::new(),
             build,
         }

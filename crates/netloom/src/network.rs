@@ -13,7 +13,7 @@ use fabric::{
     planes,
     registry::Topology,
     routing::Routing,
-    topology::{MAX_LINKS, imported::ImportedShape},
+    topology::{MAX_LINKS, Sizes, imported::ImportedShape},
 };
 use model::{section::Chosen, setup::Change};
 use std::sync::Arc;
@@ -43,8 +43,11 @@ pub fn build(
     (phases, room): (&Phases<'_>, Room<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
-    if let Some(bytes) = experiment.fabric.as_ref().and_then(|f| fabric_bytes(f, experiment.rails)) {
-        room("the fabric alone", bytes)?;
+    if let Some(sizes) = experiment.fabric.as_ref().and_then(sizes) {
+        if let Some(bytes) = bytes_of(&sizes, experiment.rails) {
+            room("the fabric alone", bytes)?;
+        }
+        refuse_by_size(experiment, &sizes, room)?;
     }
     phases.begin("building the network");
     let (fabric, later) = match fabric(experiment, diagnostics) {
@@ -70,6 +73,33 @@ pub fn build(
     Ok(Network { fabric, nodes, routing, change })
 }
 
+/// Sizes of the network that an experiment describes, if it does.
+fn sizes(chosen: &Chosen<Topology>) -> Option<Sizes> {
+    chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())?
+}
+
+/// Refuses what the tables of the routing and the model cannot hold, by sizes alone: building it would take time and memory before the same is said.
+fn refuse_by_size(experiment: &Experiment, sizes: &Sizes, room: Room<'_>) -> Result<(), Error> {
+    if let Some(routing) = experiment.routing.as_ref().filter(|r| r.section.complete) {
+        room("the routing's tables alone", (routing.entry.least)(sizes, &routing.section.values))?;
+    }
+    room("the run", least(experiment, sizes))
+}
+
+/// Bytes that the model of an experiment needs at least on a network of these sizes.
+fn least(experiment: &Experiment, sizes: &Sizes) -> u64 {
+    let model = experiment.model.as_ref().filter(|m| m.section.complete);
+    let one = model.map_or(0, |m| (m.entry.least)(&m.section.values, sizes));
+    one.saturating_mul(experiment.rails)
+}
+
+/// True unless a run is predicted to need less than what a network of its size needs at least: then one of the two is wrong.
+#[must_use]
+pub fn is_consistent(experiment: &Experiment, predicted: u64) -> bool {
+    let sizes = experiment.fabric.as_ref().and_then(sizes);
+    sizes.is_none_or(|sizes| least(experiment, &sizes) <= predicted)
+}
+
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
     let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
     planes_of(chosen, experiment.rails)
@@ -81,7 +111,10 @@ fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<
 /// Bytes that a fabric's graph will take on so many rails; `None` if it cannot be built.
 #[must_use]
 pub fn fabric_bytes(chosen: &Chosen<Topology>, rails: u64) -> Option<u64> {
-    let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
+    bytes_of(&sizes(chosen)?, rails)
+}
+
+fn bytes_of(sizes: &Sizes, rails: u64) -> Option<u64> {
     // Twice: while it is built its tables grow, and are copied when they are whole.
     let one = 2 * (sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8);
     ((sizes.ports + sizes.terminals).saturating_mul(rails) <= MAX_LINKS).then(|| one.saturating_mul(rails))

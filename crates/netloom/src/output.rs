@@ -3,6 +3,7 @@
 use crate::{
     checkpoint::{self, Header},
     error::{Error, ErrorKind},
+    experiment::resolved::as_written,
     page,
     prepare::Prepared,
     saver::{Saver, Signals},
@@ -146,13 +147,15 @@ pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(lines)
 }
 
-fn failure(error: &OutputError) -> Error {
+/// What a user hears of an output directory that cannot be used.
+pub(crate) fn failure(error: &OutputError) -> Error {
     let failure = Error::new(ErrorKind::Output, error.to_string());
     match error {
         OutputError::Exists(_) => failure.with_help("choose another --out, or replace it with --force"),
         OutputError::NotOurs(_) => {
             failure.with_help("choose another --out; --force replaces only earlier runs")
         }
+        OutputError::Foreign(_) => failure.with_help("move it away, or choose another --out"),
         OutputError::Claimed { .. } => failure.with_help("wait for it to end, or choose another --out"),
         _ => failure,
     }
@@ -228,12 +231,13 @@ pub fn manifest(
         fingerprint: finished.summary.fingerprint.clone(),
         command: command(&prepared.input),
         seed: prepared.run.seed(),
-        experiment: prepared.experiment.clone(),
+        experiment: as_written(&prepared.experiment, &prepared.input.file),
         inputs: begun.inputs,
         host: host(),
         started: begun.started,
         ended,
         warnings: finished.summary.verdict.flags.clone(),
+        files: Vec::new(),
     }
 }
 

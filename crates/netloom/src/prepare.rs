@@ -10,8 +10,8 @@ use crate::{
     faults,
     input::{Input, read_experiment},
     machine::{self, Machine},
-    memory::{fits, limit_in_bytes},
-    network::Room,
+    memory::{fits, limit_in_bytes, within},
+    network::{self, Room},
     networks::Networks,
     options::RunOptions,
     registry::Registry,
@@ -161,8 +161,9 @@ pub fn prepare_resolved(
     let (intervals, unread) = schedule::read(experiment, options, &mut diagnostics);
     unread.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let watch = (&phases, &room as Room<'_>);
+    // Runs that share networks share the process: what it has says nothing of one of them.
     let run = match networks {
-        None => assemble::assemble(experiment, options, watch, &mut diagnostics)?,
+        None => within(limit, || assemble::assemble(experiment, options, watch, &mut diagnostics))?,
         Some(networks) => assemble::assemble_shared(experiment, options, networks, watch, &mut diagnostics)?,
     };
     let (Some(run), Some(model)) = (run, &experiment.model) else {
@@ -174,6 +175,10 @@ pub fn prepare_resolved(
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
     let memory = run.memory();
+    debug_assert!(
+        network::is_consistent(experiment, memory.bytes),
+        "no run needs less than its network's rows"
+    );
     room("the run", memory.bytes)?;
     phases.begin("looking for deadlocks");
     let routing = deadlocks::check_deadlock(experiment, &*run, &mut diagnostics);
@@ -240,7 +245,8 @@ pub fn machine_of_text(
     no_series(&experiment, &name, &diagnostics)?;
     let limit = limit_in_bytes(options.memory);
     let room = |what: &str, bytes| fits(what, bytes, limit);
-    let run = assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics)?;
+    let build = || assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics);
+    let run = within(limit, build)?;
     let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(refused(diagnostics)) };
     let Some(section) = &experiment.portals else {
         let help = "add [portals]; its keys have defaults, those of BXI";

@@ -9,6 +9,7 @@ use base::{
     world::World,
 };
 use model::Progress;
+use results::rescue;
 use std::{
     path::PathBuf,
     sync::{
@@ -107,6 +108,7 @@ impl Saver {
         let state = state();
         let stored = if self.world.is_first() { self.store(at, &state) } else { Ok(()) };
         if request == Request::Leave {
+            let stored = stored.map_err(|error| self.keep_elsewhere(error, &state));
             self.left = Some(stored.map(|()| at.now));
             return false;
         }
@@ -114,6 +116,22 @@ impl Saver {
             remark(&error);
         }
         true
+    }
+
+    /// Keeps the last state of a run where temporary files go, if it could not be stored for `error`; gives the error with what became of it.
+    fn keep_elsewhere(&self, error: Error, state: &[u8]) -> Error {
+        let kept = rescue::elsewhere(&self.path.with_extension("")).with_extension("checkpoint");
+        match checkpoint::store(&kept, &self.header, state) {
+            Ok(()) => {
+                let message = format!("{error}; it is kept as `{}`", kept.display());
+                let (kept, path) = (kept.display(), self.path.display());
+                let help = format!("when there is room: mv '{kept}' '{path}', and `netloom resume` goes on");
+                Error::new(ErrorKind::Output, message).with_help(help)
+            }
+            Err(again) => {
+                Error::new(ErrorKind::Output, format!("{error}; nor can it be kept elsewhere: {again}"))
+            }
+        }
     }
 
     /// Why a pause stopped the run, if one did; `help` says how it goes on.
@@ -131,6 +149,7 @@ impl Saver {
 
     /// What is wanted of a pause at `now`, by any process of the run.
     fn agreed(&mut self, now: Ps) -> Request {
+        self.signals.early.store(false, Ordering::Relaxed);
         let mine = self.request(now);
         if self.world.is_alone() {
             return mine;
@@ -172,6 +191,8 @@ pub struct Signals {
     pub leave: Arc<AtomicBool>,
     /// Save and go on.
     pub save: Arc<AtomicBool>,
+    /// Nothing is simulated yet, so there is nothing to save: a signal to leave ends the process at once. The first pause of a run takes it down.
+    pub early: Arc<AtomicBool>,
     /// How often `save` was up: each of several savers saves.
     asked: AtomicUsize,
     /// a request to leave that was no signal.

@@ -54,6 +54,7 @@ pub const PACKET: ModelEntry = ModelEntry {
     },
     choices: &[sections::ROUTER_CHOICE],
     lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST, &sections::PRESET_LIST],
+    least: memory::least,
     unread: unread::of,
     ..ModelEntry::new(section::ABOUT, build)
 };

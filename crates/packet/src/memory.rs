@@ -20,8 +20,11 @@ use crate::{
     setup::Setup,
     transport::config::Resilience,
 };
-use base::time::Ps;
-use fabric::graph::{Peer, Port};
+use base::{param::Values, time::Ps};
+use fabric::{
+    graph::{Peer, Port},
+    topology::Sizes,
+};
 use model::{
     memory::{FIXED, Prediction},
     setup::Until,
@@ -62,6 +65,17 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.retain(|p| p.1 > 0);
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// What a run takes on a network of these sizes, whatever its jobs, router and options: its empty rows.
+#[must_use]
+pub fn least(values: &Values, sizes: &Sizes) -> u64 {
+    let (lines, vcs) = (sizes.ports.saturating_add(sizes.terminals), values.int("vcs"));
+    let rows = |count: u64, bytes: usize| count.saturating_mul(bytes as u64);
+    let graph = rows(sizes.ports, size_of::<Port>());
+    let network = rows(lines, size_of::<PortRow<()>>())
+        .saturating_add(rows(lines, size_of::<Vc<()>>()).saturating_mul(vcs));
+    graph.saturating_add(network).saturating_add(rows(sizes.terminals, size_of::<Terminal>()))
 }
 
 /// Parts that only some runs have.

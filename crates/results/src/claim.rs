@@ -4,7 +4,7 @@
 //! however it ends, so a lock file that nobody holds is stale and is taken over. What a claim guards is `DIR`, its checkpoint, and the
 //! hidden directories of [`crate::output`]: whoever holds it may tidy them.
 
-use crate::output::{OutputError, is_ours};
+use crate::{manifest::is_ours, output::OutputError};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Write},

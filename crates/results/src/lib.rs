@@ -12,6 +12,7 @@ pub mod compared;
 pub mod csv_out;
 pub mod flags;
 pub mod histogram;
+mod manifest;
 pub mod marks;
 pub mod numbers;
 pub mod otf2_out;

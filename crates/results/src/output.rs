@@ -3,14 +3,15 @@
 //! Everything is written to a hidden sibling directory which is renamed when complete. Whatever fails, the hidden directory
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
+pub use crate::manifest::{Input, Manifest};
 use crate::{
+    manifest::{MANIFEST, PAGE, entries, foreign, is_ours},
     otf2_out, paraver_out,
     summary::{SCHEMA, Summary},
     table::Table,
     timeline,
 };
 use base::visible;
-use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -20,59 +21,6 @@ use std::{
 const TIMELINE: &str = "timeline.json";
 /// Directory of the simulated trace, if operations were asked for and the model reports its messages.
 const OTF2: &str = "otf2";
-/// The page that shows a run.
-const PAGE: &str = "report.html";
-/// File that marks a directory as ours.
-const MANIFEST: &str = "manifest.json";
-
-/// Where a run came from: enough to repeat it. The only file with wall times and host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Version of Netloom.
-    pub version: String,
-    /// Revision of its source, with a mark if it was changed; empty if unknown.
-    pub revision: String,
-    /// Fingerprint of the run.
-    pub fingerprint: String,
-    /// The command that repeats the run; empty if none is known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub command: String,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// The resolved experiment.
-    pub experiment: serde_json::Value,
-    /// Files that were read.
-    pub inputs: Vec<Input>,
-    /// Name of the machine.
-    pub host: String,
-    /// Wall time of the start (RFC 3339).
-    pub started: String,
-    /// Wall time of the end (RFC 3339).
-    pub ended: String,
-    /// Warnings that the user was shown.
-    pub warnings: Vec<String>,
-}
-
-/// A file that an experiment read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
-    /// As the experiment names it.
-    pub path: String,
-    /// Length of its contents in bytes.
-    pub bytes: u64,
-    /// BLAKE3 hash of its contents, hexadecimal.
-    pub blake3: String,
-}
-
-impl Input {
-    /// Describes a file by the contents that were read.
-    #[must_use]
-    pub fn new(path: impl Into<String>, contents: &[u8]) -> Self {
-        let blake3 = blake3::hash(contents).to_hex().to_string();
-        Self { path: path.into(), bytes: contents.len() as u64, blake3 }
-    }
-}
-
 /// Tables that a page of a run shows.
 const SHOWN: &[&str] =
     &["topology", "links", "loads", "series", "latencies", "pairs", "message_sizes", "ranks", "operations"];
@@ -141,6 +89,9 @@ pub enum OutputError {
     /// It may be replaced, but holds something that no run wrote.
     #[error("`{}` is not an output directory of netloom: it is not empty and has no {MANIFEST} of netloom", .0.display())]
     NotOurs(PathBuf),
+    /// It may be replaced and is a run's, but somebody put this file into it.
+    #[error("`{}` was not written by the run whose directory would be replaced", .0.display())]
+    Foreign(PathBuf),
     /// Another process is about to write it.
     #[error("`{}` is being written by another netloom ({by})", dir.display())]
     Claimed {
@@ -233,17 +184,11 @@ pub fn write_run(
         }
     }
     // Last, so that a directory with a manifest is complete.
-    let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";
+    let files = entries(&partial.path).map_err(|e| io_error(&partial.path, e))?;
+    let manifest = Manifest { files, ..manifest.clone() };
+    let json = serde_json::to_string_pretty(&manifest).expect("all keys are strings") + "\n";
     partial.write(MANIFEST, visible::screen(&json).as_bytes())?;
     partial.publish(&dir)
-}
-
-/// True of a directory that a run filled: its manifest is one of ours, complete with fingerprint and start. Others' folders have a file of
-/// that name too.
-pub(crate) fn is_ours(dir: &Path) -> bool {
-    let read = |text: String| serde_json::from_str::<Manifest>(&text).ok();
-    let manifest = base::input::read_text(dir.join(MANIFEST)).ok().and_then(read);
-    manifest.is_some_and(|m| !m.fingerprint.is_empty() && !m.started.is_empty())
 }
 
 /// Finds out whether the directory can be written, by making and removing the hidden directory that results are gathered in.
@@ -284,6 +229,9 @@ fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
     let mut entries = fs::read_dir(&real).map_err(|e| io_error(&real, e))?;
     if entries.next().is_some() && !is_ours(&real) {
         return Err(OutputError::NotOurs(dir.to_owned()));
+    }
+    if let Some(name) = foreign(&real) {
+        return Err(OutputError::Foreign(dir.join(name)));
     }
     Ok(real)
 }
@@ -506,6 +454,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_user_put_into_a_run_is_not_lost() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        write(&dir, false).unwrap();
+        fs::write(dir.join("notes.md"), "words").unwrap();
+        for refused in [check_target(&dir, true), write(&dir, true)] {
+            assert!(matches!(refused, Err(OutputError::Foreign(path)) if path.ends_with("notes.md")));
+        }
+        fs::rename(dir.join("notes.md"), root.path().join("notes.md")).unwrap();
+        write(&dir, true).unwrap();
+    }
+
+    #[test]
     fn a_directory_that_is_not_ours_is_never_replaced() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("thesis");
@@ -573,10 +534,12 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (real, link) = (root.path().join("real"), root.path().join("link"));
         write(&real, false).unwrap();
-        fs::write(real.join("mark"), "old").unwrap();
+        fs::write(real.join("report.html"), "old").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         write(&link, true).unwrap();
-        assert!(link.is_symlink() && !link.join("mark").exists() && link.join("summary.json").exists());
+        assert!(
+            link.is_symlink() && !link.join("report.html").exists() && link.join("summary.json").exists()
+        );
         assert_eq!(names(root.path()), ["link", "real"]);
     }
 }

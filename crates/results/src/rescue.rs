@@ -5,7 +5,8 @@
 
 use crate::{
     claim::Claim,
-    output::{OutputError, PartialOutput, check_target, is_ours, real},
+    manifest::is_ours,
+    output::{OutputError, PartialOutput, check_target, real},
 };
 use serde::{Deserialize, Serialize};
 use std::{

@@ -25,6 +25,7 @@ pub static ALWAYS_UP: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: |_, _| 0,
+    least: |_, _| 0,
 };
 
 struct AlwaysUp {

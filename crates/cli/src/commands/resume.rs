@@ -63,7 +63,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
     drop(terminal);
     let inputs = inputs(&prepared);
     let (force, started) = (header.force, header.started.clone());
-    let heeded = signals::heed();
+    let heeded = signals::heed(true);
     let header = Header { threads, ..header };
     let saver = Saver::new(path.clone(), header, prepared.intervals, Arc::clone(&heeded.signals));
     let mut saver = saver.over(&prepared.world);

@@ -56,7 +56,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let started = Timestamp::now().to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
     let kept = target.filter(|_| prepared.model.saved);
-    let heeded = kept.map(|_| signals::heed());
+    let heeded = kept.map(|_| signals::heed(true));
     let saver = |(target, heeded): (Target<'_>, &signals::Heeded)| {
         output::saver(&target, &PROGRAM, &prepared, &begun, Arc::clone(&heeded.signals))
     };

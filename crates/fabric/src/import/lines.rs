@@ -10,6 +10,8 @@ use std::{
 
 /// Longest line that is read; other readers than DOT's have short ones.
 const LONGEST: u64 = 1 << 20;
+/// Mistakes beyond those that are shown after which reading on is of no use: the file is of another kind.
+const MOST: usize = 1_000_000;
 /// Bytes of a line that are shown.
 const SHOWN: usize = 200;
 
@@ -21,17 +23,26 @@ pub(super) struct Lines {
     pub(super) number: u64,
     text: Vec<u8>,
     problems: Vec<Problem>,
+    /// Mistakes that are counted only.
+    more: usize,
 }
 
 impl Lines {
     pub(super) fn new(source: Source) -> Self {
-        Self { name: source.name, bytes: source.bytes, number: 0, text: Vec::new(), problems: Vec::new() }
+        Self {
+            name: source.name,
+            bytes: source.bytes,
+            number: 0,
+            text: Vec::new(),
+            problems: Vec::new(),
+            more: 0,
+        }
     }
 
     /// Reads the next line without its end; false at the end of the file or after too many mistakes. What is not UTF-8 is
     /// replaced.
     pub(super) fn next(&mut self, line: &mut String) -> bool {
-        if self.problems.len() >= MAX_MISTAKES {
+        if self.enough() {
             return false;
         }
         self.text.clear();
@@ -62,28 +73,37 @@ impl Lines {
 
     /// Notes a mistake in any line.
     pub(super) fn at(&mut self, number: u64, line: &str, message: impl Into<String>) {
-        if self.problems.len() < MAX_MISTAKES {
-            let text: String = line.chars().take(SHOWN).collect();
-            let end = text.len();
-            let excerpt = Excerpt { file: self.name.clone(), line: number, text, start: 0, end };
-            self.problems.push(Problem::new("file", message).at(excerpt));
+        if self.problems.len() >= MAX_MISTAKES {
+            self.more += 1;
+            return;
         }
+        let text: String = line.chars().take(SHOWN).collect();
+        let end = text.len();
+        let excerpt = Excerpt { file: self.name.clone(), line: number, text, start: 0, end };
+        self.problems.push(Problem::new("file", message).at(excerpt));
     }
 
     /// Notes a mistake of the whole file.
     pub(super) fn whole(&mut self, message: impl Into<String>) {
         if self.problems.len() < MAX_MISTAKES {
             self.problems.push(crate::subnet::whole(&self.name, message));
+        } else {
+            self.more += 1;
         }
     }
 
     /// True once there are so many mistakes that reading on is pointless.
     pub(super) fn enough(&self) -> bool {
-        self.problems.len() >= MAX_MISTAKES
+        self.more >= MOST
     }
 
     /// The mistakes, if there are any.
     pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
+        if self.more > 0 {
+            let end = if self.enough() { "; it was read no further" } else { "" };
+            let message = format!("{} more errors{end}", self.more);
+            self.problems.push(crate::subnet::whole(&self.name, message));
+        }
         if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
     }
 }

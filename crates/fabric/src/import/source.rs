@@ -1,7 +1,7 @@
 //! A file of a cluster, opened.
 
 use crate::subnet::whole;
-use base::param::Problem;
+use base::{memory::Watched, param::Problem};
 use std::io::{BufRead, BufReader, Read};
 
 /// A file to be read: a name for messages and its bytes.
@@ -31,9 +31,10 @@ impl Source {
         let mut raw = BufReader::with_capacity(1 << 16, raw);
         let packed = raw.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
         let bytes: Box<dyn BufRead> = if packed {
-            Box::new(BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(raw)))
+            let unpacked = flate2::bufread::MultiGzDecoder::new(raw);
+            Box::new(Watched(BufReader::with_capacity(1 << 16, unpacked)))
         } else {
-            Box::new(raw)
+            Box::new(Watched(raw))
         };
         Ok(Self { name: path.to_owned(), bytes })
     }

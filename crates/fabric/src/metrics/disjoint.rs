@@ -1,8 +1,8 @@
-//! Paths between two routers that share no cable: a maximum flow with one unit per cable (Menger's theorem).
+//! Paths between two routers that share no cable: a maximum flow with one unit per cable (Menger's theorem; Dinic 1970).
 
 use super::reach::{ends, spread};
-use crate::graph::{Fabric, Peer};
-use base::index::{Column, LinkId, RouterId};
+use crate::graph::Fabric;
+use base::index::RouterId;
 
 /// Pairs of routers looked at, at most.
 const PAIRS: usize = 64;
@@ -34,7 +34,7 @@ pub fn disjoint_paths(fabric: &Fabric, budget: u64) -> Option<Disjoint> {
         if flow.looks >= budget && pairs > 0 {
             break;
         }
-        let paths = flow.between(fabric, ends[a as usize], ends[b as usize]);
+        let paths = flow.between(ends[a as usize], ends[b as usize]);
         least = least.min(paths);
         sum += u64::from(paths);
         pairs += 1;
@@ -52,64 +52,110 @@ fn pair(i: u64) -> (u64, u64) {
 }
 
 /// Of a router that no search has reached.
-const UNREACHED: LinkId = LinkId::new(u32::MAX);
+const UNREACHED: u32 = u32::MAX;
 
+/// Dinic's algorithm: all paths of one length at a time. Parallel cables are one edge with as much room.
 struct MaxFlow {
-    /// Net flow out of each router port: -1, 0 or 1; the other end has the opposite.
-    out: Column<LinkId, i8>,
-    /// Port through which a search first reached each router.
-    by: Column<RouterId, LinkId>,
+    /// Edges of each router begin here and end where the next one's begin: one to each router near it, ascending.
+    first: Vec<u32>,
+    to: Vec<u32>,
+    /// Cables of each edge.
+    cables: Vec<u32>,
+    /// The edge the other way.
+    back: Vec<u32>,
+    /// Cables of each edge that carry no path its way, and twice as many if they carry one the other way.
+    room: Vec<u32>,
+    /// Edges from the start to each router.
+    level: Vec<u32>,
+    /// The edge of each router that is tried next.
+    tried: Vec<u32>,
     looks: u64,
 }
 
 impl MaxFlow {
     fn new(fabric: &Fabric) -> Self {
-        Self {
-            out: Column::filled(fabric.ports().len(), 0),
-            by: Column::filled(fabric.routers() as usize, UNREACHED),
-            looks: 0,
+        let (mut first, mut to, mut cables) = (vec![0], Vec::new(), Vec::new());
+        for router in RouterId::first(fabric.routers()) {
+            let mut near: Vec<u32> = fabric.neighbours(router).map(|(_, peer)| peer.number()).collect();
+            near.sort_unstable();
+            for same in near.chunk_by(|a, b| a == b).filter(|same| same[0] != router.number()) {
+                to.push(same[0]);
+                cables.push(same.len() as u32);
+            }
+            first.push(to.len() as u32);
         }
+        let edges = |router: u32| first[router as usize] as usize..first[router as usize + 1] as usize;
+        let way_back = |from: u32, at: u32| {
+            let found = to[edges(at)].binary_search(&from);
+            first[at as usize] + found.expect("a cable has two ends") as u32
+        };
+        let back =
+            (0..fabric.routers()).flat_map(|router| to[edges(router)].iter().map(move |&at| (router, at)));
+        let back = back.map(|(router, at)| way_back(router, at)).collect();
+        let routers = fabric.routers() as usize;
+        let (level, tried) = (vec![UNREACHED; routers], vec![0; routers]);
+        Self { back, room: cables.clone(), first, to, cables, level, tried, looks: 0 }
     }
 
-    /// Maximum flow from one router to another, one shortest augmenting path after another.
-    fn between(&mut self, fabric: &Fabric, from: RouterId, to: RouterId) -> u32 {
-        self.out.cells_mut().fill(0);
+    /// Maximum flow from one router to another.
+    fn between(&mut self, from: RouterId, to: RouterId) -> u32 {
+        self.room.copy_from_slice(&self.cables);
         let mut paths = 0;
-        while self.search(fabric, from, to) {
-            paths += 1;
-            let mut router = to;
-            while router != from {
-                let back = self.by[router];
-                self.out[back] -= 1;
-                let Peer::Router { router: peer, port } = fabric.port(back).peer else { break };
-                self.out[fabric.port_index(peer, port)] += 1;
-                router = peer;
+        while self.search(from.number(), to.number()) {
+            self.tried.copy_from_slice(&self.first[..self.level.len()]);
+            while let Some(more) = self.path(from.number(), to.number()) {
+                paths += more;
             }
         }
         paths
     }
 
-    /// Finds a way along cables with room; `by` then holds the port by which each router of it was entered.
-    fn search(&mut self, fabric: &Fabric, from: RouterId, to: RouterId) -> bool {
-        self.by.cells_mut().fill(UNREACHED);
-        let mut queue = vec![from];
-        let mut next = 0;
+    /// Finds the distance of each router over edges with room; false if the end is not reached.
+    fn search(&mut self, from: u32, to: u32) -> bool {
+        self.level.fill(UNREACHED);
+        self.level[from as usize] = 0;
+        let (mut queue, mut next) = (vec![from], 0);
         while let Some(&router) = queue.get(next) {
             next += 1;
-            let first = fabric.first_port(router);
-            for (i, port) in (0..).zip(fabric.ports_of(router)) {
+            for edge in self.first[router as usize]..self.first[router as usize + 1] {
                 self.looks += 1;
-                let Peer::Router { router: peer, port } = port.peer else { continue };
-                if self.out[first.plus(i)] < 1 && peer != from && self.by[peer] == UNREACHED {
-                    self.by[peer] = fabric.port_index(peer, port);
-                    if peer == to {
-                        return true;
-                    }
+                let peer = self.to[edge as usize];
+                if self.room[edge as usize] > 0 && self.level[peer as usize] == UNREACHED {
+                    self.level[peer as usize] = self.level[router as usize] + 1;
                     queue.push(peer);
                 }
             }
         }
-        false
+        self.level[to as usize] != UNREACHED
+    }
+
+    /// Takes the next path of those that [`MaxFlow::search`] found, over as many cables as it has; none if there is no other.
+    fn path(&mut self, from: u32, to: u32) -> Option<u32> {
+        let (mut edges, mut at): (Vec<u32>, u32) = (Vec::new(), from);
+        while at != to {
+            let edge = self.tried[at as usize];
+            self.looks += 1;
+            if edge == self.first[at as usize + 1] {
+                // A dead end: back, and never here again.
+                let edge = edges.pop()?;
+                at = self.to[self.back[edge as usize] as usize];
+                self.tried[at as usize] += 1;
+                continue;
+            }
+            let peer = self.to[edge as usize];
+            if self.room[edge as usize] > 0 && self.level[peer as usize] == self.level[at as usize] + 1 {
+                edges.push(edge);
+                at = peer;
+            } else {
+                self.tried[at as usize] += 1;
+            }
+        }
+        let cables = edges.iter().map(|&edge| self.room[edge as usize]).min()?;
+        for edge in edges {
+            self.room[edge as usize] -= cables;
+            self.room[self.back[edge as usize] as usize] += cables;
+        }
+        Some(cables)
     }
 }
 

@@ -213,6 +213,31 @@ fn disjoint_paths_are_as_many_as_links_of_a_regular_graph() {
     assert!(mesh.least == 2 && mesh.mean > 2.0 && mesh.pairs == 36);
 }
 
+/// Menger: as many as the cables of the narrowest cut between the two. Second opinion: all cuts of small networks, some with parallel cables.
+#[test]
+fn disjoint_paths_are_as_many_as_the_narrowest_cut_has_cables() {
+    let parallel = [("dims", Constant::Ints(&[2, 4])), ("cables", Constant::Ints(&[3, 2]))];
+    let random = (0..8).flat_map(|seed| [jellyfish(10, 3, seed), jellyfish(9, 4, seed)]);
+    for fabric in random.chain([build("hyperx", &parallel), dragonfly([2, 4, 1, 3]), grid("mesh", &[2, 5])]) {
+        let n = fabric.routers();
+        let leaving = |mask: u32| {
+            let here = |r: &u32| mask >> r & 1 == 1;
+            let out = |r| neighbours(&fabric, RouterId::new(r)).filter(|p| !here(&p.number())).count() as u32;
+            (0..n).filter(here).map(out).sum::<u32>()
+        };
+        let cuts: Vec<u32> = (0..1u32 << n).map(leaving).collect();
+        let cut = |(a, b): (u32, u32)| {
+            let apart = (0..1u32 << n).filter(|mask| mask >> a & 1 == 1 && mask >> b & 1 == 0);
+            apart.map(|mask| cuts[mask as usize]).min().unwrap()
+        };
+        let all: Vec<u32> = (1..n).flat_map(|a| (0..a).map(move |b| (a, b))).map(cut).collect();
+        let found = disjoint_paths(&fabric, u64::MAX).unwrap();
+        assert_eq!((found.pairs as usize, Some(found.least)), (all.len(), all.iter().min().copied()));
+        let mean = f64::from(all.iter().sum::<u32>()) / all.len() as f64;
+        assert!((found.mean - mean).abs() < 1e-12, "{}: {} for {mean}", fabric.topology(), found.mean);
+    }
+}
+
 #[test]
 fn cost_counts_cables_and_ports() {
     let metrics = measure(&dragonfly([9, 4, 2, 2]));

@@ -46,6 +46,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// What `partition` is for routers that keep bubbles.

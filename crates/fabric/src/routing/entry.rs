@@ -1,7 +1,7 @@
 //! What a routing declares of itself: the lists of them stand above, in [`crate::registry`].
 
 use super::Routing;
-use crate::graph::Fabric;
+use crate::{graph::Fabric, topology::Sizes};
 use base::{
     param::{Problem, Values},
     registry::{About, Registered},
@@ -18,6 +18,8 @@ pub struct RoutingEntry {
     /// Bytes of tables per pair of routers that it will hold at least on one plane, 0 if it has none: to refuse what does not fit before it is
     /// built.
     pub bytes: fn(&Fabric, &Values) -> u64,
+    /// As many of them as a network of these sizes has for sure, before anything is built.
+    pub least: fn(&Sizes, &Values) -> u64,
 }
 
 /// A routing bound to a fabric, or why it cannot be.

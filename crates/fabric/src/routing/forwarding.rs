@@ -55,6 +55,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         let (routers, terminals) = (u64::from(fabric.routers()), u64::from(fabric.terminals()));
         routers * terminals * 4 + terminals * terminals
     },
+    least: super::no_least_bytes,
 };
 
 struct Forwarding {

@@ -44,6 +44,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {

@@ -36,6 +36,7 @@ pub const O1TURN: RoutingEntry = RoutingEntry {
         Ok(Box::new(O1Turn { fabric, grid, adaptive }))
     },
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// The registered ROMM.
@@ -50,6 +51,7 @@ pub const ROMM: RoutingEntry = RoutingEntry {
     },
     build: romm,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// A mesh, computed.

@@ -34,7 +34,7 @@ pub mod ugal;
 pub mod up_down;
 pub mod valiant;
 
-use crate::graph::Fabric;
+use crate::{graph::Fabric, topology::Sizes};
 use base::{
     index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
     param::{Problem, Unread},
@@ -178,6 +178,11 @@ pub trait Routing: Send + Sync {
 
 /// For routings without tables per pair of routers.
 fn no_table_bytes(_: &Fabric, _: &base::param::Values) -> u64 {
+    0
+}
+
+/// For them, and for routings whose tables depend on more than sizes.
+fn no_least_bytes(_: &Sizes, _: &base::param::Values) -> u64 {
     0
 }
 

@@ -27,6 +27,7 @@ pub const DESTINATION: RoutingEntry = RoutingEntry {
     },
     build: |fabric, _| build(fabric, false),
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// Ports by the source's number.
@@ -42,6 +43,7 @@ pub const BY_SOURCE: RoutingEntry = RoutingEntry {
     },
     build: |fabric, _| build(fabric, true),
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 struct ModK {

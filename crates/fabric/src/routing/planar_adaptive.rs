@@ -30,6 +30,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// Channel of links along a plane's first dimension.

@@ -62,6 +62,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 struct ProgressiveAdaptive {

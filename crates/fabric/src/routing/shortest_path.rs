@@ -68,6 +68,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: |fabric, values| table::bytes(fabric, routes(values).max(1)),
+    least: |sizes, values| table::least(sizes, routes(values).max(1)),
 };
 
 /// The `deadlock` key of routings by tables.

@@ -4,7 +4,7 @@
 //! phases of a route. An entry is a list of ports; following any of them at every router must lead to the destination.
 //! Tables are kept per destination router, never per pair of terminals.
 
-use crate::{graph::Fabric, metrics::distances};
+use crate::{graph::Fabric, metrics::distances, topology::Sizes};
 use base::{
     index::{Column, PortId, RouterId, TerminalId},
     param::Problem,
@@ -17,8 +17,17 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Bytes of a table of so many planes, if an entry has one port: more have more.
 pub(crate) fn bytes(fabric: &Fabric, planes: u32) -> u64 {
-    let entries = u64::from(planes) * fabric.ends().len() as u64 * u64::from(fabric.routers());
-    entries.saturating_mul(2 * size_of::<u32>() as u64)
+    of(planes, fabric.ends().len() as u64, fabric.routers().into())
+}
+
+/// The same for an intact network of these sizes, or less.
+pub(crate) fn least(sizes: &Sizes, planes: u32) -> u64 {
+    of(planes, sizes.ends, sizes.routers)
+}
+
+fn of(planes: u32, ends: u64, routers: u64) -> u64 {
+    let row = u64::from(planes).saturating_mul(routers).saturating_mul(2 * size_of::<u32>() as u64);
+    row.saturating_mul(ends)
 }
 
 /// Ports by plane, destination router and router.

@@ -47,6 +47,7 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
     },
     build: |fabric, values| build(fabric, values, false),
     bytes: two_legs::bytes,
+    least: super::no_least_bytes,
 };
 
 /// With queues of all routers on the way.
@@ -64,6 +65,7 @@ pub const GLOBAL: RoutingEntry = RoutingEntry {
     },
     build: |fabric, values| build(fabric, values, true),
     bytes: two_legs::bytes,
+    least: super::no_least_bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values, global: bool) -> Bound {

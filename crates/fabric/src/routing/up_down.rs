@@ -55,6 +55,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: |fabric, _| table::bytes(fabric, 2),
+    least: |sizes, _| table::least(sizes, 2),
 };
 
 /// Planes of the table: where up is still allowed, and where it is not.

@@ -29,6 +29,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         two_legs::build(fabric, values, Rule::Valiant { select })
     },
     bytes: two_legs::bytes,
+    least: super::no_least_bytes,
 };
 
 #[cfg(test)]

@@ -219,7 +219,12 @@ fn shape(values: &Values) -> Result<(CrayDragonflyShape, Sizes), Vec<Problem>> {
     let count = || {
         let routers = g.checked_mul(r * c)?;
         let degree = (c - 1) * along_row + (r - 1) * along_column + h + p;
-        Some(Sizes { routers, terminals: routers.checked_mul(p)?, ports: routers.checked_mul(degree)? })
+        Some(Sizes {
+            routers,
+            terminals: routers.checked_mul(p)?,
+            ports: routers.checked_mul(degree)?,
+            ends: routers,
+        })
     };
     let sizes = Sizes::within_limits(count(), "groups")?;
     let shape = CrayDragonflyShape {

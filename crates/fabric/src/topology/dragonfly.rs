@@ -195,6 +195,7 @@ fn shape(values: &Values) -> Result<(DragonflyShape, Sizes), Vec<Problem>> {
         routers: g * a,
         terminals: (g * a).saturating_mul(p),
         ports,
+        ends: g * a,
     });
     let sizes = Sizes::within_limits(sizes, "groups")?;
     let arrangement = Arrangement::chosen(values);

@@ -195,6 +195,7 @@ fn shape(values: &Values) -> Result<(DragonflyPlusShape, Sizes), Vec<Problem>> {
             routers: g.checked_mul(l + s)?,
             terminals: g.checked_mul(l)?.checked_mul(p)?,
             ports: g.checked_mul(group)?,
+            ends: g.checked_mul(l)?,
         })
     };
     let sizes = Sizes::within_limits(count(), "groups")?;

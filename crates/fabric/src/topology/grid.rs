@@ -123,6 +123,7 @@ fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {
             routers,
             terminals: routers.checked_mul(terminals)?,
             ports: routers.checked_mul(2 * dims.len() as u64 + terminals)?,
+            ends: routers,
         })
     });
     Sizes::within_limits(sizes, "dims")

@@ -137,6 +137,7 @@ fn shape(values: &Values) -> Result<(HaecBoxShape, Sizes), Vec<Problem>> {
             routers,
             terminals: routers.checked_mul(terminals)?,
             ports: routers.checked_mul(degree)?,
+            ends: routers,
         })
     };
     let sizes = Sizes::within_limits(count(), "boards")?;

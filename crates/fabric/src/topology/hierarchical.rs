@@ -237,6 +237,7 @@ fn shape(values: &Values) -> Result<(HierarchicalShape, Sizes), Vec<Problem>> {
             routers,
             terminals: routers.checked_mul(terminals)?,
             ports: routers.checked_mul(degree)?,
+            ends: routers,
         })
     };
     let sizes = Sizes::within_limits(count(), "racks")?;

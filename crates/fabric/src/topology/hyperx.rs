@@ -137,7 +137,7 @@ pub(crate) fn sizes(grid: &Grid, key: &str) -> Result<Sizes, Vec<Problem>> {
             degree = degree.checked_add((n - 1).checked_mul(*k)?)?;
         }
         let terminals = routers.checked_mul(grid.terminals)?;
-        Some(Sizes { routers, terminals, ports: routers.checked_mul(degree)? })
+        Some(Sizes { routers, terminals, ports: routers.checked_mul(degree)?, ends: routers })
     };
     Sizes::within_limits(count(), key)
 }

@@ -71,7 +71,7 @@ pub struct ImportedShape {
 
 fn sizes(subnet: &Subnet) -> Sizes {
     let ports = subnet.switches.iter().map(|&s| u64::from(subnet.nodes[s as usize].ports)).sum();
-    Sizes { routers: subnet.switches.len() as u64, terminals: subnet.hosts.len() as u64, ports }
+    Sizes { routers: subnet.switches.len() as u64, terminals: subnet.hosts.len() as u64, ports, ends: 0 }
 }
 
 fn read(values: &Values) -> Result<Subnet, Vec<Problem>> {

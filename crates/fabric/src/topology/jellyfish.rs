@@ -105,7 +105,7 @@ fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {
     if d == 0 && n > 1 || d == 1 && n > 2 {
         return refuse(format!("{n} routers of {d} links fall apart"), "choose a degree of 2 or more");
     }
-    Sizes::within_limits(Some(Sizes { routers: n, terminals: n * p, ports: n * (d + p) }), "routers")
+    Sizes::within_limits(Some(Sizes { routers: n, terminals: n * p, ports: n * (d + p), ends: n }), "routers")
 }
 
 fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
@@ -166,6 +166,10 @@ impl Graph {
 
     /// Tries many swaps.
     fn mix(&mut self, random: &mut Stream) {
+        // Of a complete graph no two links can be swapped.
+        if self.near.len() == self.degree * (self.degree + 1) {
+            return;
+        }
         let count = self.links.len() as u64;
         for _ in 0..SWAPS_PER_LINK * count {
             let (i, k) = (random.below(count) as usize, random.below(count) as usize);

@@ -43,6 +43,8 @@ pub struct Sizes {
     pub terminals: u64,
     /// Ports of all routers, those with nothing plugged in included.
     pub ports: u64,
+    /// Routers with terminals; 0 where a file says it, which is read by then.
+    pub ends: u64,
 }
 
 impl Sizes {

@@ -51,7 +51,7 @@ pub const TOPOLOGY: Topology = Topology {
 
 fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {
     let (routers, p) = (values.int("routers"), values.int("terminals_per_router"));
-    let sizes = Sizes { routers, terminals: routers * p, ports: routers * (2 + p) };
+    let sizes = Sizes { routers, terminals: routers * p, ports: routers * (2 + p), ends: routers };
     Sizes::within_limits(Some(sizes), "routers")
 }
 

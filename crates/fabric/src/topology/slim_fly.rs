@@ -127,7 +127,7 @@ fn plan(values: &Values) -> Result<([u32; 3], Sizes), Vec<Problem>> {
     };
     let p = if p == 0 { degree.div_ceil(2) } else { p };
     let routers = 2 * q * q;
-    let sizes = Sizes { routers, terminals: routers * p, ports: routers * (degree + p) };
+    let sizes = Sizes { routers, terminals: routers * p, ports: routers * (degree + p), ends: routers };
     let sizes = Sizes::within_limits(Some(sizes), "q")?;
     Ok(([q, degree, p].map(|n| n as u32), sizes))
 }

@@ -38,7 +38,7 @@ pub struct SwitchShape;
 
 fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {
     let terminals = values.int("terminals");
-    Sizes::within_limits(Some(Sizes { routers: 1, terminals, ports: terminals }), "terminals")
+    Sizes::within_limits(Some(Sizes { routers: 1, terminals, ports: terminals, ends: 1 }), "terminals")
 }
 
 fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {

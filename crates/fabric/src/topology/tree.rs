@@ -73,6 +73,7 @@ fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {
             routers,
             terminals: width.checked_mul(k)?,
             ports: width.checked_mul(k)?.checked_mul(2 * n - 1)?,
+            ends: width,
         })
     });
     Sizes::within_limits(sizes, "levels")

@@ -202,7 +202,7 @@ fn counts([m, w, p]: &[Vec<u64>; 3]) -> Option<Sizes> {
         routers = routers.checked_add(here)?;
         ports = ports.checked_add(here.checked_mul(radix)?)?;
     }
-    Some(Sizes { routers, terminals: product(m)?, ports })
+    Some(Sizes { routers, terminals: product(m)?, ports, ends: product(&m[1..])? })
 }
 
 fn shape([m, w, p]: &[Vec<u64>; 3]) -> XgftShape {

@@ -117,7 +117,8 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     if errors.is_empty() {
         return root.filter(|_| diagnostics.len() == before);
     }
-    let mut mistakes: Vec<_> = errors.iter().map(|e| (e.span().unwrap_or(0..0), e.message())).collect();
+    let mut mistakes: Vec<_> =
+        errors.iter().map(|e| (e.span().unwrap_or_else(|| deepest(&text)), e.message())).collect();
     mistakes.sort_by_key(|(span, _)| (span.start, span.end));
     // One walk over the text: 50,000 errors are counted as soon as ten.
     let (mut at, mut line, mut last) = (0, 0, None);
@@ -129,6 +130,15 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
         }
     }
     None
+}
+
+/// The line that nests most, for the parser's one error without a place: it gives up at some depth.
+fn deepest(text: &str) -> std::ops::Range<usize> {
+    let lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = std::mem::replace(at, *at + line.len());
+        Some((line.bytes().filter(|b| b".[{".contains(b)).count(), start..start + line.trim_end().len()))
+    });
+    lines.max_by_key(|(levels, _)| *levels).map_or(0..0, |(_, line)| line)
 }
 
 /// Drops a value level by level: dropping it as a whole recurses, and a long dotted key would exhaust the stack.
@@ -251,6 +261,9 @@ mod tests {
         ] {
             let (table, diagnostics) = parsed(&text);
             assert!(table.is_none() && !diagnostics.is_empty());
+            // The parser says of some where they are; of the others the line is found.
+            let (_, below) = parsed(&format!("b = 1\n{text}"));
+            assert!(below.to_string().contains(":2:"), "{below}");
         }
     }
 }

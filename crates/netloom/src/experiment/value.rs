@@ -100,7 +100,13 @@ fn family(kind: Kind) -> Family {
 fn integer(name: &str, n: Option<i128>, min: u64, max: u64, node: &Node) -> Result<u64, Box<Diagnostic>> {
     let good = n.and_then(|n| u64::try_from(n).ok()).filter(|n| (min..=max).contains(n));
     good.ok_or_else(|| {
-        let range = if max == u64::MAX { format!("at least {min}") } else { format!("from {min} to {max}") };
+        // Who wrote more than 64 bits hold does not learn from the least number what is wrong.
+        let large = n.is_none_or(|n| n > i128::from(max));
+        let range = if max == u64::MAX && !large {
+            format!("at least {min}")
+        } else {
+            format!("from {min} to {max}")
+        };
         let is = n.map_or_else(|| "too large".to_owned(), |n| n.to_string());
         Box::new(
             Diagnostic::new(node.place, format!("`{name}` is {is}, but must be {range}"))

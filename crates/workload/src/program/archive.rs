@@ -344,10 +344,7 @@ impl Reader {
     }
 
     fn envelope(&self, peer: u32, comm: u32, tag: u32, bytes: u64) -> Result<Envelope, Damage> {
-        let wrong = |what: String| {
-            let name = self.trace.describe(self.rank, self.position);
-            Err(Damage(format!("{name}: {what}")))
-        };
+        let wrong = |what| Err(self.wrong(what));
         let (number, size) = match self.trace.groups.get(&comm) {
             Some(Group::World) => (WORLD, self.trace.ranks.len()),
             Some(Group::Alone) => {
@@ -422,6 +419,7 @@ impl Reader {
     }
 
     fn transfer(&mut self, kind: EventKind) -> Result<(), Damage> {
+        operation::possible(&kind).map_err(|what| self.wrong(what))?;
         match kind {
             EventKind::Send { receiver, comm, tag, bytes } => {
                 let envelope = self.envelope(receiver, comm, tag, bytes)?;
@@ -478,6 +476,11 @@ impl Reader {
             of_windows => self.one_sided(of_windows),
         }
         Ok(())
+    }
+
+    /// The present record is wrong.
+    fn wrong(&self, what: String) -> Damage {
+        Damage(format!("{}: {what}", self.trace.describe(self.rank, self.position)))
     }
 
     fn completion(&mut self, request: u64) -> Result<End, Damage> {

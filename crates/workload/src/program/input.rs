@@ -19,8 +19,11 @@ pub const KEY: &str = "file";
 /// Longest line of a text file. Longer ones are no text written by or for people.
 pub const MAX_LINE: u64 = 1 << 20;
 
-/// Most mistakes reported of one file.
-const MAX_MISTAKES: usize = 20;
+/// Mistakes of a file that are shown; of more only the number is.
+const SHOWN: usize = 100;
+
+/// Mistakes after which reading on is of no use: the file is of another kind.
+const MAX_MISTAKES: usize = 1_000_000;
 
 /// Most bytes of a line that are kept to be shown.
 const MAX_SHOWN: usize = 4_000;
@@ -194,38 +197,44 @@ impl Mistake {
     }
 }
 
-/// The mistakes found in a file so far: bounded, since a file of the wrong kind is all mistakes.
+/// The mistakes found in a file so far: as many as are shown, and how many more there are.
 #[derive(Debug, Default)]
-pub struct Mistakes(Vec<Mistake>);
+pub struct Mistakes {
+    shown: Vec<Mistake>,
+    more: usize,
+}
 
 impl Mistakes {
-    /// Adds a mistake, unless there are as many as are reported: then it is dropped.
+    /// Adds a mistake; if as many are there as are shown, it is counted only.
     pub fn push(&mut self, mistake: Mistake) {
-        if self.0.len() < MAX_MISTAKES {
-            self.0.push(mistake);
+        if self.shown.len() < SHOWN {
+            self.shown.push(mistake);
+        } else {
+            self.more += 1;
         }
     }
 
     /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.shown.is_empty()
     }
 
     /// True if there are so many that reading on is of no use.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.0.len() >= MAX_MISTAKES
+        self.more >= MAX_MISTAKES - SHOWN
     }
 
     /// The mistakes as problems in the order of their lines, with the text of those lines, for which the file is read again.
     #[must_use]
     pub fn problems(mut self, input: &Input<'_>) -> Vec<Problem> {
-        self.0.sort_by_key(|m| (m.line, m.span.start));
+        let (full, more) = (self.is_full(), self.more);
+        self.shown.sort_by_key(|m| (m.line, m.span.start));
         let mut lines = Lines::new(input).ok();
         let mut current = (0, String::new());
-        let mut problems = Vec::with_capacity(self.0.len());
-        for mistake in self.0 {
+        let mut problems = Vec::with_capacity(self.shown.len() + 1);
+        for mistake in self.shown {
             while let Some(reader) = lines.as_mut().filter(|_| current.0 < mistake.line) {
                 match reader.next_line() {
                     Ok(Some((number, text))) if number == mistake.line => {
@@ -246,6 +255,10 @@ impl Mistakes {
             }
             problem.help = mistake.help;
             problems.push(problem.at(Excerpt { file, line: mistake.line, text, start, end }));
+        }
+        if more > 0 {
+            let end = if full { "; it was read no further" } else { "" };
+            problems.push(input.problem(format!("{more} more errors{end}")));
         }
         problems
     }
@@ -292,18 +305,19 @@ mod tests {
         mistakes.push(Mistake::new(1, 2..4, "first").help("mend"));
         mistakes.push(Mistake::new(0, 0..0, "all"));
         mistakes.push(Mistake::new(9, 0..1, "beyond"));
-        for _ in 0..100 {
+        for _ in 0..1_000 {
             mistakes.push(Mistake::new(1, 5..6, "again"));
         }
-        assert!(mistakes.is_full());
-        let problems = mistakes.problems(&Input::bytes("f", b"line one\nline two\nabc"));
-        assert_eq!(problems.len(), MAX_MISTAKES);
+        assert!(!mistakes.is_full());
+        let mut problems = mistakes.problems(&Input::bytes("f", b"line one\nline two\nabc"));
+        assert_eq!(problems.pop().unwrap().message, "f: 904 more errors");
+        assert_eq!(problems.len(), SHOWN);
         assert_eq!(problems[0].message, "f: all");
         let excerpt = problems[1].input.clone().unwrap();
         assert_eq!((excerpt.line, excerpt.text.as_str(), excerpt.start, excerpt.end), (1, "line one", 2, 4));
         assert_eq!(problems[1].help.as_deref(), Some("mend"));
-        let last = problems[MAX_MISTAKES - 2].input.clone().unwrap();
+        let last = problems[SHOWN - 2].input.clone().unwrap();
         assert_eq!((last.line, last.text.as_str(), last.end), (3, "abc", 3));
-        assert_eq!(problems[MAX_MISTAKES - 1].input.clone().unwrap().text, "");
+        assert_eq!(problems[SHOWN - 1].input.clone().unwrap().text, "");
     }
 }

@@ -1,5 +1,6 @@
 //! Files that are packed by gzip or zstd.
 
+use base::memory::Watched;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,19 +16,19 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP) || head.starts_with(ZSTD)
 }
 
-/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is.
+/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is. It fails where the process outgrows its memory.
 ///
 /// # Errors
 /// If the first bytes cannot be read.
 pub(super) fn unpack<'a>(mut raw: Box<dyn BufRead + Send + 'a>) -> io::Result<Box<dyn BufRead + Send + 'a>> {
     let head = raw.fill_buf()?;
     if head.starts_with(GZIP) {
-        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(raw))));
+        return Ok(Box::new(Watched(BufReader::new(MultiGzDecoder::new(raw)))));
     }
     if head.starts_with(ZSTD) {
-        return Ok(Box::new(BufReader::new(Frames { raw: Some(raw), frame: None })));
+        return Ok(Box::new(Watched(BufReader::new(Frames { raw: Some(raw), frame: None }))));
     }
-    Ok(raw)
+    Ok(Box::new(Watched(raw)))
 }
 
 /// Unpacks the frames of zstd one after the other.

@@ -53,6 +53,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: |fabric, _| super::table::bytes(fabric, 1),
+    least: |sizes, _| super::table::least(sizes, 1),
 };
 
 /// Who says which channel a packet takes.

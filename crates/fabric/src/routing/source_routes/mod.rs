@@ -57,6 +57,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     },
     build,
     bytes: super::no_table_bytes,
+    least: super::no_least_bytes,
 };
 
 /// Who says which channel a packet takes.

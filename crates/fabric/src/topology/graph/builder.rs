@@ -118,7 +118,7 @@ impl GraphBuilder {
         }
         let terminals = self.terminals.iter().fold(0u64, |sum, t| sum.saturating_add(t.count));
         let ports = self.degrees().iter().fold(0u64, |sum, n| sum.saturating_add(*n));
-        Sizes::within_limits(Some(Sizes { routers: n, terminals, ports }), "file")
+        Sizes::within_limits(Some(Sizes { routers: n, terminals, ports, ends: 0 }), "file")
             .map_err(|problems| problems.into_iter().map(|p| Place::default().mistake(p.message)).collect())
     }
 

@@ -55,7 +55,7 @@ pub const TOPOLOGY: Topology = Topology {
     sizes: |values| {
         let platform = load(values)?;
         let hosts = platform.hosts.len() as u64;
-        Sizes::within_limits(Some(Sizes { routers: 1, terminals: hosts, ports: hosts }), "file")
+        Sizes::within_limits(Some(Sizes { routers: 1, terminals: hosts, ports: hosts, ends: 1 }), "file")
     },
     build: |values| Ok(fabric(load(values)?)),
     small: &[

@@ -1,6 +1,11 @@
 //! Numbers of OTF2's collectives, what they are to MPI, and what is special about some.
 
-use crate::program::mpi::{Collective, CollectiveKind as K};
+use crate::program::{
+    UNKNOWN_BYTES,
+    mpi::{Collective, CollectiveKind as K},
+};
+use base::units::MAX_BYTES;
+use otf2::EventKind;
 use std::sync::Arc;
 
 pub const BARRIER: u8 = 0;
@@ -71,6 +76,23 @@ pub fn kind(operation: u8, size: u64, (sent, received): (u64, u64)) -> Option<(K
     })
 }
 
+/// Refuses a record of more bytes than a message can have. What is received may be unknown.
+pub fn possible(kind: &EventKind) -> Result<(), String> {
+    let bytes = match *kind {
+        EventKind::Recv { bytes: UNKNOWN_BYTES, .. } | EventKind::Irecv { bytes: UNKNOWN_BYTES, .. } => 0,
+        EventKind::Send { bytes, .. }
+        | EventKind::Isend { bytes, .. }
+        | EventKind::Recv { bytes, .. }
+        | EventKind::Irecv { bytes, .. }
+        | EventKind::RmaPut { bytes, .. }
+        | EventKind::RmaGet { bytes, .. } => bytes,
+        EventKind::CollectiveEnd { sent, received, .. }
+        | EventKind::CollectiveComplete { sent, received, .. } => sent.max(received),
+        _ => 0,
+    };
+    if bytes <= MAX_BYTES { Ok(()) } else { Err(format!("{bytes} bytes: at most {MAX_BYTES} are possible")) }
+}
+
 /// Bytes by rank of a collective in which they differ, from what each rank sends and receives.
 pub fn counts(operation: u8, size: u64, me: u64, of: impl Fn(u64) -> (u64, u64)) -> Arc<[u64]> {
     match operation {
@@ -78,7 +100,11 @@ pub fn counts(operation: u8, size: u64, me: u64, of: impl Fn(u64) -> (u64, u64))
         ALLGATHERV => {
             let (sent, most) = ((0..size).map(|r| of(r).0), (0..size).map(|r| of(r).1).max().unwrap_or(0));
             // What a rank sends is reported once, or once for each that gets it.
-            if sent.clone().sum::<u64>() > most { sent.map(|s| s / size).collect() } else { sent.collect() }
+            if sent.clone().map(u128::from).sum::<u128>() > most.into() {
+                sent.map(|s| s / size).collect()
+            } else {
+                sent.collect()
+            }
         }
         ALLTOALLV | ALLTOALLW => {
             let to = (0..size).map(|_| of(me).0 / size);

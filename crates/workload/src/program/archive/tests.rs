@@ -1,5 +1,6 @@
 use super::*;
 use crate::program::mpi::CollectiveKind;
+use base::units::MAX_BYTES;
 use otf2::{Definitions, GroupType, Location, LocationGroup, Region, Writer, paradigm};
 
 const NS: u64 = 1000;
@@ -165,6 +166,34 @@ fn what_is_missing_is_reported() {
     std::fs::remove_file(directory.join("traces.def")).unwrap();
     assert!(read(&Input::file(&anchor)).err().unwrap()[0].message.contains("traces.def"));
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// More than other formats take: what is read can be written. Of a receive it may be unknown.
+#[test]
+fn impossible_numbers_of_bytes_are_reported() {
+    use EventKind::{Irecv, IrecvRequest, Isend, Recv, Send};
+    for bytes in [MAX_BYTES + 1, u64::MAX] {
+        let receive = Recv { sender: 1, comm: 5, tag: 0, bytes };
+        let records = [
+            vec![Send { receiver: 1, comm: 5, tag: 0, bytes }],
+            vec![Isend { receiver: 1, comm: 5, tag: 0, bytes, request: 1 }],
+            vec![EventKind::CollectiveEnd { operation: 0, comm: 5, root: 0, sent: bytes, received: 0 }],
+            vec![IrecvRequest { request: 1 }, Irecv { sender: 1, comm: 5, tag: 0, bytes, request: 1 }],
+            vec![receive],
+        ];
+        for records in records {
+            let known = bytes == u64::MAX && matches!(records.last(), Some(Recv { .. } | Irecv { .. }));
+            let zero = records.into_iter().map(|record| (1, record)).collect();
+            let (directory, script) = written(&["main"], &[zero, Vec::new()]);
+            let mut open = script.open(RankId::new(0));
+            let calls: Result<Vec<_>, _> = std::iter::from_fn(|| open.next().transpose()).collect();
+            match calls {
+                Err(damage) if !known => assert!(damage.0.contains("are possible"), "{}", damage.0),
+                calls => assert!(known && calls.is_ok(), "{bytes}"),
+            }
+            std::fs::remove_dir_all(directory).unwrap();
+        }
+    }
 }
 
 #[test]
