@@ -33,8 +33,8 @@ type Place = (RouterId, PortId, ChannelId, u32);
 /// Why a message takes one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Single {
-    /// There is one path, or the parts cannot be told.
-    Untold,
+    /// There is one path, or what takes each cannot be found out.
+    Undivided,
     /// A division would have too many links, or packets be at too many places.
     Wide,
 }
@@ -70,7 +70,7 @@ pub fn divide(
                         next.push(((router, port, choice.vc, choice.state), each));
                     }
                     Peer::Terminal(terminal) if terminal == destination => arrived += each,
-                    Peer::Terminal(_) | Peer::None => return Err(Single::Untold),
+                    Peer::Terminal(_) | Peer::None => return Err(Single::Undivided),
                 }
             }
         }
@@ -93,7 +93,7 @@ pub fn divide(
         std::mem::swap(&mut here, &mut next);
         next.clear();
     }
-    Err(Single::Untold)
+    Err(Single::Undivided)
 }
 
 /// Sorts parts by where they are, and adds up those of one place in the order in which they came: a sum's last digit depends on it.

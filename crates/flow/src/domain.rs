@@ -50,8 +50,15 @@ impl Kind {
     }
 
     fn of(token: u32) -> (Self, u32) {
+        const ALL: [Kind; 4] = [Kind::Share, Kind::Source, Kind::Host, Kind::Failure];
+        const {
+            assert!(
+                ALL[1] as u8 == 1 && ALL[2] as u8 == 2 && ALL[3] as u8 == 3,
+                "in the order of their numbers"
+            )
+        };
         let (kind, which) = carrier::parts(token);
-        ([Self::Share, Self::Source, Self::Host, Self::Failure][kind as usize], which)
+        (ALL[kind as usize], which)
     }
 
     /// The first bits of identities of its alarms: those of two kinds differ.

@@ -226,7 +226,7 @@ impl Network {
         ends: (TerminalId, TerminalId),
         identity: u64,
     ) -> Result<Division, Single> {
-        let routed = self.routed(cx).ok_or(Single::Untold)?;
+        let routed = self.routed(cx).ok_or(Single::Undivided)?;
         division(routed, ends, &packet(self.random, identity), cx.config.max_links)
     }
 
@@ -392,13 +392,13 @@ pub fn division(
     most: u64,
 ) -> Result<Division, Single> {
     if !routed.routing.facts().oblivious {
-        return Err(Single::Untold);
+        return Err(Single::Undivided);
     }
     let walk = |n: u64| walk(routed, ends, random(n), None);
-    let (first, fixed) = walk(0).ok_or(Single::Untold)?;
+    let (first, fixed) = walk(0).ok_or(Single::Undivided)?;
     // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
     if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links)) {
-        return Err(Single::Untold);
+        return Err(Single::Undivided);
     }
     divide(routed, ends, random(0), usize::try_from(most).unwrap_or(usize::MAX))
 }

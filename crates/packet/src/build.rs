@@ -13,10 +13,8 @@ use crate::{
     memory,
     multicast::limits,
     partitions,
-    router::{
-        pipelined::{config::Speculation, presets},
-        registry::{PIPELINED, RouterEntry, chosen},
-    },
+    pipeline::{Speculation, presets},
+    router::registry::{PIPELINED, RouterEntry, chosen},
     run, section, sections, services,
     setup::Setup,
     transport::config::{self as transport, Resilience},

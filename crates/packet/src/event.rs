@@ -183,19 +183,28 @@ impl Alarm {
     #[inline]
     #[must_use]
     pub fn of(token: u32) -> Self {
+        // The numbers of [`Token`], as patterns.
+        const PULL: u32 = Token::Pull as u32;
+        const OUTPUT: u32 = Token::Output as u32;
+        const TICK: u32 = Token::Tick as u32;
+        const ROUTER: u32 = Token::Router as u32;
+        const PUBLISH: u32 = Token::Publish as u32;
+        const RANK: u32 = Token::Rank as u32;
+        const BYPASS: u32 = Token::Bypass as u32;
+        const TRANSPORT: u32 = Token::Transport as u32;
         debug_assert!(token >> 31 == 0, "tokens have 31 bits");
         let object = token & PLACE;
         match token >> PLACE_BITS {
-            0 => Self::Pull(LocalPort::new(object)),
-            1 => Self::Router(RouterAlarm::Output(LocalPort::new(object))),
-            2 => Self::Tick(LocalPort::new(object)),
-            3 if object == ALL => Self::Router(RouterAlarm::All),
-            3 => Self::Router(RouterAlarm::Router(object)),
-            4 => Self::Publish,
-            5 => Self::Rank(object),
-            6 => Self::Bypass(object),
-            7 if object & TIMER != 0 => Self::Timer(object & !TIMER),
-            7 => Self::Offer(object),
+            PULL => Self::Pull(LocalPort::new(object)),
+            OUTPUT => Self::Router(RouterAlarm::Output(LocalPort::new(object))),
+            TICK => Self::Tick(LocalPort::new(object)),
+            ROUTER if object == ALL => Self::Router(RouterAlarm::All),
+            ROUTER => Self::Router(RouterAlarm::Router(object)),
+            PUBLISH => Self::Publish,
+            RANK => Self::Rank(object),
+            BYPASS => Self::Bypass(object),
+            TRANSPORT if object & TIMER != 0 => Self::Timer(object & !TIMER),
+            TRANSPORT => Self::Offer(object),
             _ => unreachable!("tokens have 31 bits"),
         }
     }

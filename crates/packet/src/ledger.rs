@@ -13,12 +13,12 @@ struct Account {
     /// What it was handed over with minus what it was delivered with, see [`content`].
     content: i64,
     /// It began or ended in a way that does not tell its content.
-    untold: bool,
+    unknown: bool,
 }
 
 impl Account {
     fn is_closed(&self) -> bool {
-        self.balance == 0 && (self.content == 0 || self.untold)
+        self.balance == 0 && (self.content == 0 || self.unknown)
     }
 }
 
@@ -31,7 +31,7 @@ impl Account {
     /// Payload and destination of a packet that was handed over, unless nobody said.
     fn content(&self) -> Option<(u32, TerminalId)> {
         let (bytes, destination) = (self.content & 0xffff_ffff, self.content >> 32);
-        (!self.untold).then_some((bytes as u32, TerminalId::new(destination as u32)))
+        (!self.unknown).then_some((bytes as u32, TerminalId::new(destination as u32)))
     }
 }
 
@@ -68,7 +68,7 @@ impl Ledger {
         let entry = self.open.entry(id).or_default();
         entry.balance += by.balance;
         entry.content += by.content;
-        entry.untold |= by.untold;
+        entry.unknown |= by.unknown;
         if entry.is_closed() {
             self.open.remove(&id);
         }
@@ -76,7 +76,7 @@ impl Ledger {
 
     /// A packet was handed over to the network.
     pub fn handed_over(&mut self, id: PacketId, bytes: u32, destination: TerminalId) {
-        self.add(id, Account { balance: 1, content: content(bytes, destination), untold: false });
+        self.add(id, Account { balance: 1, content: content(bytes, destination), unknown: false });
     }
 
     /// Packets of a message were handed over past the network; the first one's account has what all of them carry.
@@ -88,13 +88,13 @@ impl Ledger {
     fn whole(&mut self, id: PacketId, bytes: u64, packets: u32, (to, balance): (TerminalId, i64)) {
         for n in 0..packets {
             let content = if n == 0 { balance * content(bytes as u32, to) } else { 0 };
-            self.add(id.plus(n), Account { balance, content, untold: false });
+            self.add(id.plus(n), Account { balance, content, unknown: false });
         }
     }
 
     /// A packet was delivered to a terminal.
     pub fn delivered(&mut self, p: &Packet, terminal: TerminalId) {
-        self.add(p.id, Account { balance: -1, content: -content(p.bytes, p.destination), untold: false });
+        self.add(p.id, Account { balance: -1, content: -content(p.bytes, p.destination), unknown: false });
         if p.destination != terminal {
             let to = p.destination;
             self.faults.push(format!("packet {} for terminal {to} arrived at terminal {terminal}", p.id));
@@ -115,7 +115,7 @@ impl Ledger {
 
     /// A packet ended in another way.
     pub fn ended(&mut self, id: PacketId) {
-        self.add(id, Account { balance: -1, content: 0, untold: true });
+        self.add(id, Account { balance: -1, content: 0, unknown: true });
     }
 
     /// A packet counted as data of its message; in coding all of a generation have one word.

@@ -83,10 +83,8 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let fabric = &*setup.fabric;
     let terminals = u64::from(fabric.terminals());
     let mut parts = Vec::new();
-    if let Some(rules) = setup.packet.pipeline.filter(|p| p.virtual_output_queues || p.output_queue.is_some())
-    {
-        parts.push(("queues of routers", router::pipelined::more_bytes(fabric, &rules, setup.packet.vcs)));
-    }
+    let queues = (router::registry::chosen(&setup.packet).more_bytes)(fabric, &setup.packet);
+    parts.extend((queues > 0).then_some(("queues of routers", queues)));
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     let apart = u64::from(fabric.routers());

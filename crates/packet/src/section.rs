@@ -2,10 +2,8 @@
 
 use super::{
     config::{Arbiter, PacketConfig, RoutePer},
-    router::{
-        pipelined::config::{Context, Pipeline},
-        registry::{self, RouterEntry},
-    },
+    pipeline::{Context, Pipeline},
+    router::registry::{self, RouterEntry},
     sections::ROUTER_CHOICE,
 };
 use base::{

@@ -8,10 +8,10 @@ use crate::{
         directors::{DIRECTORS, DirectorEntry},
         predict::{PREDICTORS, PredictorEntry},
     },
+    pipeline::{self, presets::PRESETS},
     router::{
         allocator::{ALLOCATORS, AllocatorEntry},
         arbiter::{ARBITERS, ArbiterEntry},
-        pipelined::{self, presets::PRESETS},
         registry::ROUTERS,
     },
     transport::config,
@@ -97,7 +97,7 @@ pub const ADAPTER: SectionEntry = SectionEntry {
 
 /// `[router]`: other models have no routers to look into.
 pub const ROUTER: SectionEntry = SectionEntry {
-    about: pipelined::config::ABOUT,
+    about: pipeline::ABOUT,
     choices: &[],
     elsewhere: Some(Refusal { why: "it has no routers of its own", help: "use model \"packet\"" }),
     on_portals: None,

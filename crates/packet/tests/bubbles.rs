@@ -14,10 +14,10 @@ use model::{
 };
 use packet::{
     Setup,
+    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio},
     router::{
         allocator::ALLOCATORS,
         arbiter::Arbiter,
-        pipelined::config::{ABOUT, Context, FlowControl, Pipeline, Ratio},
         registry::{clocked, named},
     },
     samples, simulate,

@@ -11,9 +11,9 @@ use model::{
 };
 use packet::{
     Setup,
+    pipeline::{FlowControl, Pipeline, Ratio},
     router::{
         allocator::ALLOCATORS,
-        pipelined::config::{FlowControl, Pipeline, Ratio},
         registry::{clocked, named},
     },
     samples, simulate,

@@ -11,10 +11,10 @@ use model::{
 };
 use packet::{
     Setup,
+    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
     router::{
         allocator::ALLOCATORS,
         arbiter::{ARBITERS, Arbiter},
-        pipelined::config::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
         registry::{clocked, named},
     },
     samples::{

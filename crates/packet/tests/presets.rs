@@ -5,13 +5,11 @@
 use base::param::Value;
 use model::setup::Until;
 use packet::{
-    router::{
-        pipelined::{
-            config::{FlowControl, Pipeline},
-            presets::{Loop, PRESETS},
-        },
-        registry::{clocked, named},
+    pipeline::{
+        FlowControl, Pipeline,
+        presets::{Loop, PRESETS},
     },
+    router::registry::{clocked, named},
     samples, simulate,
 };
 

@@ -12,10 +12,8 @@ use model::{
 };
 use packet::{
     Setup,
-    router::{
-        pipelined::config::{FlowControl, Pipeline, Ratio, Speculation},
-        registry::{clocked, named},
-    },
+    pipeline::{FlowControl, Pipeline, Ratio, Speculation},
+    router::registry::{clocked, named},
     samples,
     services::classes::{ABOUT, Order, Services},
     simulate,

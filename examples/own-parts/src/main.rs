@@ -1,4 +1,4 @@
-//! A routing, a traffic pattern, a model, a router architecture, a predictor and a director of one's own, registered from outside: `cargo run -p own-parts`.
+//! A topology, a routing, a traffic pattern, a model, a router architecture, a predictor and a director of one's own, registered from outside: `cargo run -p own-parts`.
 //!
 //! On a ring of eight routers, packets that only ever go up take as many hops as the way round is long. The routing is asked for its options
 //! by the deadlock check as any other is: without the second virtual channel it is refused.
@@ -8,6 +8,7 @@ mod pattern;
 mod router;
 mod routing;
 mod surrogate;
+mod topology;
 
 use netloom::{Error, Experiment, Registry, model::Finished};
 
@@ -41,6 +42,7 @@ const RING: &str = r#"
 /// All that Netloom has, and ours.
 fn registry() -> Registry {
     Registry::standard()
+        .with_topology(&topology::WHEEL)
         .with_routing(&routing::ALWAYS_UP)
         .with_workload(&pattern::SHIFT)
         .with_model(&model::WIRES)
@@ -53,6 +55,18 @@ fn registry() -> Registry {
 fn hops(distance: u32, algorithm: &str) -> Result<f64, Error> {
     let ring = Experiment::from_text(RING).with_registry(registry());
     let results = ring.set("job.0.distance", distance).set("routing.algorithm", algorithm).run()?;
+    Ok(results.summary.hops_mean.unwrap_or(0.0))
+}
+
+/// The same on a wheel of as many routers, whose hub makes every path short.
+fn hops_on_wheel(distance: u32) -> Result<f64, Error> {
+    let links = ["rim", "spoke"].map(|class| format!("fabric.link.{class}"));
+    let link =
+        r#"{ bandwidth = "12.5 GB/s", latency = "20 ns", credit_delay = "20 ns", vc_buffer = "8 KiB" }"#;
+    let wheel = Experiment::from_text(RING).with_registry(registry()).set("fabric.topology", "wheel");
+    let wheel = wheel.set("fabric.dims", "").set("fabric.link.local", "").set("fabric.rim", 8);
+    let wheel = links.iter().fold(wheel, |wheel, class| wheel.set(class, link));
+    let results = wheel.set("job.0.distance", distance).set("routing.algorithm", "shortest-path").run()?;
     Ok(results.summary.hops_mean.unwrap_or(0.0))
 }
 
@@ -87,6 +101,7 @@ fn main() -> Result<(), Error> {
         let (ours, theirs) = (hops(distance, "always-up")?, hops(distance, "dimension-order")?);
         println!("{distance:8}  {ours:9.2}  {theirs:15.2}");
     }
+    println!("on a wheel, half round: {:.2}", hops_on_wheel(4)?);
     for delay in ["1 us", "10 us"] {
         println!("wires of {delay}: {} messages under way at the end", on_wires(delay)?);
     }
@@ -114,6 +129,16 @@ mod tests {
             assert!((more - f64::from(distance - 1)).abs() < 1e-9, "{distance}: {more}");
         }
         assert!((way(7, "dimension-order") - one).abs() < 1e-9);
+    }
+
+    /// Next to each other one link apart, all others two: over the hub, or along the rim.
+    #[test]
+    fn an_own_topology_is_wired_as_it_says() {
+        let far = hops_on_wheel(1).expect("it runs");
+        for (distance, links) in [(1, 1.0), (2, 2.0), (4, 2.0), (7, 1.0)] {
+            let more = hops_on_wheel(distance).expect("it runs") - far;
+            assert!((more - (links - 1.0)).abs() < 1e-9, "{distance}: {more}");
+        }
     }
 
     /// Names, keys and proposals come from the registry that is given.

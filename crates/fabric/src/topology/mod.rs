@@ -48,9 +48,11 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes computed with checked arithmetic (`None`: overflow), refused beyond [`MAX_LINKS`]; `key` is what the user
-    /// should look at.
-    pub(crate) fn within_limits(sizes: Option<Self>, key: &str) -> Result<Self, Vec<Problem>> {
+    /// Sizes computed with checked arithmetic (`None`: overflow); `key` is what the user should look at.
+    ///
+    /// # Errors
+    /// If they overflow, or there are more links than [`MAX_LINKS`].
+    pub fn within_limits(sizes: Option<Self>, key: &str) -> Result<Self, Vec<Problem>> {
         match sizes {
             Some(s) if s.ports.saturating_add(s.terminals) <= MAX_LINKS => Ok(s),
             _ => Err(vec![
@@ -62,15 +64,15 @@ impl Sizes {
 }
 
 /// A fabric under construction: all ports exist and nothing is plugged in. Takes plain numbers, since topologies compute them.
-pub(crate) struct Wiring {
+pub struct Wiring {
     port_base: Column<RouterId, LinkId>,
     ports: Column<LinkId, Port>,
     attach: Column<TerminalId, (RouterId, PortId)>,
 }
 
 impl Wiring {
-    /// Routers with the given numbers of ports.
-    pub(crate) fn new(degrees: impl IntoIterator<Item = u32>) -> Self {
+    /// Routers with the given numbers of ports, those of terminals included.
+    pub fn new(degrees: impl IntoIterator<Item = u32>) -> Self {
         let mut total = LinkId::new(0);
         let mut port_base = Column::filled(1, total);
         for degree in degrees {
@@ -81,8 +83,11 @@ impl Wiring {
         Self { port_base, ports, attach: Column::default() }
     }
 
-    /// Plugs a cable of `class` into two routers' ports.
-    pub(crate) fn link(&mut self, class: u8, a: (u32, u32), b: (u32, u32)) {
+    /// Plugs a cable of `class`, a position in the list of classes, into two ports: `(router, port)` each.
+    ///
+    /// # Panics
+    /// If there is no such router or port.
+    pub fn link(&mut self, class: u8, a: (u32, u32), b: (u32, u32)) {
         for ((router, port), (peer, peer_port)) in [(a, b), (b, a)] {
             let peer = Peer::Router { router: RouterId::new(peer), port: PortId::new(peer_port) };
             self.set(router, port, Port { class, peer });
@@ -90,12 +95,18 @@ impl Wiring {
     }
 
     /// Gives a port its class and leaves it unplugged.
-    pub(crate) fn unplugged(&mut self, class: u8, router: u32, port: u32) {
+    ///
+    /// # Panics
+    /// If there is no such router or port.
+    pub fn unplugged(&mut self, class: u8, router: u32, port: u32) {
         self.set(router, port, Port { class, peer: Peer::None });
     }
 
     /// Connects the next terminal; terminals are numbered in the order of the calls.
-    pub(crate) fn terminal(&mut self, router: u32, port: u32) {
+    ///
+    /// # Panics
+    /// If there is no such router or port.
+    pub fn terminal(&mut self, router: u32, port: u32) {
         let terminal = self.attach.push((RouterId::new(router), PortId::new(port)));
         self.set(router, port, Port { class: 0, peer: Peer::Terminal(terminal) });
     }
@@ -106,8 +117,9 @@ impl Wiring {
         *slot = to;
     }
 
-    /// The finished fabric.
-    pub(crate) fn finish<S: Any + Send + Sync>(
+    /// The finished fabric. `shape` is what routings for this topology alone ask for ([`Fabric::shape`]).
+    #[must_use]
+    pub fn finish<S: Any + Send + Sync>(
         self,
         topology: &'static str,
         classes: &'static [&'static str],

@@ -167,9 +167,9 @@ impl Sharing {
 
     /// Tells the audit, if there is one.
     #[inline]
-    pub(super) fn audit(&mut self, tell: impl FnOnce(&mut Audit)) {
+    pub(super) fn audit(&mut self, add: impl FnOnce(&mut Audit)) {
         if let Some(audit) = &mut self.audit {
-            tell(audit);
+            add(audit);
         }
     }
 

@@ -16,7 +16,7 @@ mod remote;
 mod ripe;
 
 use super::{
-    config::Rules,
+    config::{PacketConfig, Rules},
     congestion_control::marks::{Marks, Queue},
     effects::Fx,
     event::{Alarm, Name, RouterAlarm},
@@ -42,6 +42,7 @@ use engine::{
     key::Class,
     state::{Journal, Row, Table, map::Map, mode::Mode},
 };
+use fabric::graph::Fabric;
 pub use links::Output;
 use model::failure::Failure;
 pub use notes::Notes;
@@ -112,6 +113,11 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
 
     /// Bytes of its own state for so many ports and virtual channels of each.
     fn bytes(ports: u64, vcs: u64) -> u64;
+
+    /// Bytes beyond these, of what only some setups make it keep.
+    fn more_bytes(_fabric: &Fabric, _config: &PacketConfig) -> u64 {
+        0
+    }
 
     /// Chunk `c` reaches a router over `line`, in a buffer that upstream port `from` accounts for until [`Net::return_credit`].
     fn arrive(

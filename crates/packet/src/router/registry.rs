@@ -17,6 +17,7 @@ use engine::{
     executor::Options,
     state::mode::{Full, Mode, Plain, Undo},
 };
+use fabric::graph::Fabric;
 use model::{Finished, Watch, failure::Failure, section::Listed};
 use std::{any::Any, sync::Arc};
 
@@ -64,6 +65,8 @@ pub struct RouterEntry {
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
     pub bytes: fn(u64, u64) -> u64,
+    /// Bytes of what only some setups make it keep beyond that.
+    pub more_bytes: fn(&Fabric, &PacketConfig) -> u64,
     /// Simulates setups that [`is_plain`] accepts.
     pub plain: Compiled,
     /// Simulates any setup.
@@ -88,6 +91,7 @@ impl RouterEntry {
             copies: R::COPIES,
             refuse: R::refuse,
             bytes: R::bytes,
+            more_bytes: R::more_bytes,
             plain: Compiled::of::<R::In<Plain>>(),
             full: Compiled::of::<R::In<Full>>(),
             undo: Compiled::of::<R::In<Undo>>(),

@@ -2,11 +2,8 @@
 
 use crate::{
     Setup,
-    router::{
-        allocator,
-        pipelined::config::{Pipeline, Ratio, Speculation},
-        registry,
-    },
+    pipeline::{Pipeline, Ratio, Speculation},
+    router::{allocator, registry},
     samples, simulate,
 };
 use base::{

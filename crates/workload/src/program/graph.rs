@@ -102,7 +102,7 @@ impl Tables {
 pub struct Builder {
     tables: Tables,
     /// Ranks that came before their turn.
-    aside: SortedMap<u32, Part>,
+    waiting: SortedMap<u32, Part>,
     most: (u8, u8),
     largest: u64,
 }
@@ -114,7 +114,7 @@ impl Builder {
 
     /// Begins the next rank, whose steps and dependencies follow; then ranks may no longer come in any order.
     pub(super) fn begin(&mut self) {
-        debug_assert!(self.aside.is_empty(), "ranks come in order, or each as a whole");
+        debug_assert!(self.waiting.is_empty(), "ranks come in order, or each as a whole");
         self.tables.starts.push(self.tables.steps.len() as u32);
     }
 
@@ -160,11 +160,11 @@ impl Builder {
     /// Adds a rank, in any order: operations and edges, as in a [`Part`].
     pub fn add(&mut self, rank: RankId, ops: &[Op], edges: &[Link]) {
         if rank.number() != self.next() {
-            self.aside.insert(rank.number(), Part { ops: ops.into(), edges: edges.into() });
+            self.waiting.insert(rank.number(), Part { ops: ops.into(), edges: edges.into() });
             return;
         }
         self.append(ops, edges);
-        while let Some(part) = self.aside.remove(&self.next()) {
+        while let Some(part) = self.waiting.remove(&self.next()) {
             self.append(&part.ops, &part.edges);
         }
     }
@@ -202,7 +202,7 @@ impl Builder {
     /// # Errors
     /// If 32 bits do not number its operations or its dependencies.
     pub fn finish(mut self, name: &str, positions: Positions) -> Result<Graph, String> {
-        while let Some((rank, part)) = self.aside.pop_first() {
+        while let Some((rank, part)) = self.waiting.pop_first() {
             while self.next() < rank {
                 self.append(&[], &[]);
             }

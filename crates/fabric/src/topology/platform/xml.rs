@@ -468,9 +468,9 @@ impl<'a> PlatformReader<'a> {
             match &mut zone.rule {
                 Rule::Cluster(cluster) => cluster.router = cluster.router.map(point),
                 Rule::Star(star) => {
-                    for ways in [&mut star.up, &mut star.down] {
-                        *ways =
-                            std::mem::take(ways).into_iter().map(|(p, links)| (point(p), links)).collect();
+                    for half in [&mut star.up, &mut star.down] {
+                        *half =
+                            std::mem::take(half).into_iter().map(|(p, links)| (point(p), links)).collect();
                     }
                 }
                 _ => {}

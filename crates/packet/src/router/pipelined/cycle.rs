@@ -1,6 +1,7 @@
 //! Cycles: arrivals, steps, sleep.
 
-use super::{Pipelined, Work, config::Sharing};
+use super::{Pipelined, Work};
+use crate::pipeline::Sharing;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},

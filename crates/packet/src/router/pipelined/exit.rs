@@ -1,6 +1,7 @@
 //! From the switch to the link: at once, or through queues at the output.
 
-use super::{Pipelined, config::Sharing};
+use super::Pipelined;
+use crate::pipeline::{FlowControl, Ratio, Sharing};
 use crate::{
     congestion_control::marks::Queue,
     effects::{Fx, Record},
@@ -28,15 +29,15 @@ fn fits_shared(threshold: u32, own: u32, n: u32, least: u32, pool: u32, used: u3
     let (extra, before) = (last - least, own.saturating_sub(least));
     // Dynamic threshold: a queue takes no more beyond its own than a share of what would be left free.
     let free = u64::from(pool).saturating_sub(u64::from(used - before + extra));
-    free > 0 && u64::from(extra) * u64::from(super::config::Ratio::PARTS) < u64::from(threshold) * free
+    free > 0 && u64::from(extra) * u64::from(Ratio::PARTS) < u64::from(threshold) * free
 }
 
 impl<M: Mode> Net<Pipelined<M>> {
     /// Chunks that every VC may have in shared buffers.
     fn least(&self, cx: &Static) -> u32 {
         match self.router.rules.flow_control {
-            super::config::FlowControl::Wormhole => 1,
-            super::config::FlowControl::CutThrough | super::config::FlowControl::Bubble => {
+            FlowControl::Wormhole => 1,
+            FlowControl::CutThrough | FlowControl::Bubble => {
                 cx.net.config.packet.div_ceil(cx.net.config.chunk)
             }
         }

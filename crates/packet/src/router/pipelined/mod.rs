@@ -4,11 +4,9 @@
 //! with a section `[router]`, and `combined`. Source: BookSim 2 `iq_router`; MARS, section 2.3.1. Not modelled: look-ahead in the queues of
 //! the next router, pipeline registers of their own, VC allocation together with that of the switch.
 
-pub mod config;
 mod cycle;
 mod exit;
 mod options;
-pub mod presets;
 mod service;
 mod shares;
 mod stages;
@@ -18,12 +16,14 @@ use super::{
     clock::{Clocked, CycleClock, Stage},
 };
 use crate::{
-    config::{Injects, Rules},
+    config::{Injects, PacketConfig, Rules},
     congestion_control::marks::Queue,
     effects::Fx,
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
     network::{End, Line, Network},
+    pipeline::{FlowControl, Pipeline, Sharing},
+    rows::Chunk,
 };
 use crate::{
     local::Local,
@@ -32,16 +32,18 @@ use crate::{
 };
 use base::{
     hash::{Fingerprint, mix64},
-    index::{ChannelId, Column, LinkId},
+    index::{ChannelId, Column, LinkId, RouterId},
     registry::About,
     time::{NEVER, Ps},
 };
-use config::{FlowControl, Pipeline, Sharing};
 use engine::state::{
     Journal, NIL, Table,
     mode::{Mode, Undo},
 };
-use fabric::routing::Choice;
+use fabric::{
+    graph::{Fabric, Port},
+    routing::Choice,
+};
 use serde::{Deserialize, Serialize};
 use shares::{Sets, Shares};
 
@@ -313,16 +315,6 @@ impl<M: Mode> Pipelined<M> {
     }
 }
 
-/// Bytes of what [`Router::bytes`] leaves out: queues for each output at inputs with allocators' words for them, chunks in queues at outputs.
-#[must_use]
-pub fn more_bytes(fabric: &fabric::graph::Fabric, rules: &Pipeline, vcs: u8) -> u64 {
-    let widths = base::index::RouterId::first(fabric.routers()).map(|r| fabric.ports_of(r).len() as u64);
-    let square: u64 = widths.map(|ports| ports * ports).sum();
-    let units = if rules.virtual_output_queues { square * u64::from(vcs) } else { 0 };
-    let chunks = u64::from(rules.output_queue.unwrap_or(0)) * u64::from(vcs) * fabric.ports().len() as u64;
-    units * (size_of::<Unit>() as u64 + 8) + chunks * 2 * size_of::<crate::rows::Chunk>() as u64
-}
-
 impl<M: Mode> Router for Pipelined<M> {
     type Mode = M;
     type In<N: Mode> = Pipelined<N>;
@@ -444,6 +436,17 @@ impl<M: Mode> Router for Pipelined<M> {
     }
 
     /// Without queues for each output, which memory is asked for apart.
+    fn more_bytes(fabric: &Fabric, config: &PacketConfig) -> u64 {
+        let Some(rules) = &config.pipeline else { return 0 };
+        let (vcs, count) = (u64::from(config.vcs), |ports: &[Port]| ports.len() as u64);
+        let widths = RouterId::first(fabric.routers()).map(|r| count(fabric.ports_of(r)));
+        let square: u64 = widths.map(|ports| ports * ports).sum();
+        // Queues for each output at inputs with allocators' words for them, and chunks in queues at outputs.
+        let units = if rules.virtual_output_queues { square * vcs } else { 0 };
+        let chunks = u64::from(rules.output_queue.unwrap_or(0)) * vcs * count(fabric.ports());
+        units * (size_of::<Unit>() as u64 + 8) + chunks * 2 * size_of::<Chunk>() as u64
+    }
+
     fn bytes(ports: u64, vcs: u64) -> u64 {
         let each = size_of::<Input>() + 2 + 8 + 8 + 32;
         ports * (each as u64 + vcs * (size_of::<Unit>() as u64 + 16 + 4))

@@ -2,13 +2,13 @@
 
 use super::{
     Pipelined, Unit, Work,
-    config::{Sharing, Speculation},
     cycle::{Queue, Step},
 };
 use crate::places::LocalPort;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},
+    pipeline::{Sharing, Speculation},
     router::{
         allocator::{ALLOCATORS, Request},
         arbiter::Arbiter,

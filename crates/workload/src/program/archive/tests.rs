@@ -356,7 +356,7 @@ fn what_becomes_no_call_is_reported_once_it_is_met() {
             (5 * NS, Leave { region: 0 }),
         ]
     };
-    for (extra, told) in [
+    for (extra, said) in [
         // On a window that is not defined, outside of any epoch.
         (RmaPut { win: 3, remote: 0, bytes: 8, id: 1 }, "one-sided transfers"),
         (Other(11), "switched off"),
@@ -370,9 +370,9 @@ fn what_becomes_no_call_is_reported_once_it_is_met() {
         assert_eq!(script.dropped(), [], "nothing is read yet");
         (0..2).for_each(|rank| _ = calls(script.as_ref(), rank));
         let dropped = script.dropped();
-        match told {
+        match said {
             "" => assert_eq!(dropped, []),
-            _ => assert!(dropped.len() == 1 && dropped[0].text.contains(told), "{told}: {dropped:?}"),
+            _ => assert!(dropped.len() == 1 && dropped[0].text.contains(said), "{said}: {dropped:?}"),
         }
         std::fs::remove_dir_all(directory).unwrap();
     }

@@ -357,7 +357,7 @@ fn ranks_agree_on_their_collectives_or_it_is_reported_where_they_part() {
     };
     let on = |comm| Call::Collective(Collective { comm, ..collective(Allreduce, 8) });
     let dup = |new| Call::CommDup { comm: WORLD, new };
-    for (ranks, told) in [
+    for (ranks, said) in [
         ([vec![call(Barrier, 0), call(Bcast, 8)], vec![call(Barrier, 0), call(Bcast, 8)]], None),
         // Bytes by rank may differ, and what is not on the same communicator has no order.
         ([vec![uneven(4)], vec![uneven(9)]], None),
@@ -370,7 +370,7 @@ fn ranks_agree_on_their_collectives_or_it_is_reported_where_they_part() {
         ([vec![dup(1), on(1), Call::CommFree(1)], vec![dup(1), Call::CommFree(1)]], Some("calls no more")),
     ] {
         let found = remarks(ranks.to_vec());
-        match told {
+        match said {
             None => assert_eq!(found, Vec::<String>::new()),
             Some(words) => {
                 assert_eq!(found.len(), 1, "{found:?}");

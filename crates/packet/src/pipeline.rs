@@ -1,6 +1,7 @@
-//! Parameters of pipelined routers: section `[router]`.
+//! Section `[router]`: parameters of clocked routers. A setup carries them, whichever architecture takes them.
 
-use super::presets::CHOICES;
+pub mod presets;
+
 use crate::router::{
     allocator,
     arbiter::{self, ARBITERS, Arbiter},
@@ -10,6 +11,7 @@ use base::{
     registry::About,
     time::Ps,
 };
+use presets::CHOICES;
 
 /// A speed-up: a fraction with denominator [`Ratio::PARTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
