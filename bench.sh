@@ -108,6 +108,13 @@ build() {
 
 sections=("$@")
 [ $# -gt 0 ] || sections=(packet threads windows delay flow congestion portals resilient large pending build)
+for section in "${sections[@]}"; do
+  # A function of this file, before minutes go into a build.
+  if [ "$(type -t "$section")" != function ]; then
+    sed -n '2,4s/^# //p' "$0" >&2
+    exit 2
+  fi
+done
 cargo build --locked --release -p netloom-cli
 for section in "${sections[@]}"; do
   echo "== $section"

@@ -1,7 +1,7 @@
 //! Memory of this process: how much it can have, how much it has, and readers that stop where files outgrow it.
 //!
 //! A small packed file may unpack to terabytes, and what a reader keeps of a byte depends on the format. So nothing is predicted here: a [`Watched`] reader looks at
-//! the process itself every [`STEP`] bytes. The limit belongs to a thread and to the length of a call, [`within`]; without one
+//! the process itself every mebibyte. The limit belongs to a thread and to the length of a call, [`within`]; without one
 //! something is left to the machine.
 
 use std::{

@@ -53,6 +53,16 @@ pub fn name(text: &str) -> Cow<'_, str> {
 /// (`ESC [ digits m`).
 #[must_use]
 pub fn screen(text: &str) -> Cow<'_, str> {
+    lines(text, true)
+}
+
+/// The same for what has no colours of ours, such as a pipe: a colour in it is of somebody else.
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    lines(text, false)
+}
+
+fn lines(text: &str, colours: bool) -> Cow<'_, str> {
     if !text.contains(|c| acts(c) && c != '\n') {
         return Cow::Borrowed(text);
     }
@@ -60,7 +70,7 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     for (at, c) in text.char_indices() {
         match c {
             '\n' | '\t' => out.push(c),
-            '\u{1b}' if is_colour(&text[at + 1..]) => out.push(c),
+            '\u{1b}' if colours && is_colour(&text[at + 1..]) => out.push(c),
             _ if acts(c) => out += &escaped(c),
             _ => out.push(c),
         }
@@ -87,6 +97,7 @@ mod tests {
     #[test]
     fn only_colours_reach_a_screen() {
         let shown = |text| screen(text).into_owned();
+        assert_eq!(plain("\u{1b}[31mred\u{1b}[0m\n"), "\\u001b[31mred\\u001b[0m\n");
         assert_eq!(shown("a\u{1b}[1;31mb\u{1b}[0m\n\tc"), "a\u{1b}[1;31mb\u{1b}[0m\n\tc");
         assert_eq!(shown("\u{1b}]0;title\u{7}"), r"\u001b]0;title\u0007");
         assert_eq!(shown("\u{1b}[2J\u{9b}1m\r\u{202e}"), r"\u001b[2J\u009b1m\u000d\u202e");

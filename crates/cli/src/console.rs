@@ -1,7 +1,7 @@
 //! Where a command writes: its result to `out`, everything else to `err`.
 
 use crate::args::shared::{Colour, Format, Manner};
-use base::visible::screen;
+use base::visible::{plain, screen};
 use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
 use std::{
@@ -53,7 +53,8 @@ impl Console<'_> {
     /// # Errors
     /// If it cannot be written. A reader that stops early (`netloom list | head`) is no error.
     pub fn print(&mut self, text: &str) -> Result<(), Error> {
-        match self.out.write_all(screen(text).as_bytes()).and_then(|()| self.out.flush()) {
+        let shown = if self.has_colour(self.out_terminal) { screen(text) } else { plain(text) };
+        match self.out.write_all(shown.as_bytes()).and_then(|()| self.out.flush()) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Error::new(ErrorKind::Output, format!("cannot write to standard output: {e}")))
             }
@@ -82,6 +83,7 @@ impl Console<'_> {
         if self.manner.quiet && text.starts_with("note:") {
             return;
         }
-        let _ = writeln!(self.err, "{}", screen(text));
+        let shown = if self.has_colour(self.err_terminal) { screen(text) } else { plain(text) };
+        let _ = writeln!(self.err, "{shown}");
     }
 }

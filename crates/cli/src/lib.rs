@@ -27,7 +27,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
             dispatch(&arguments.command, console)
         }
         Err(error) if error.use_stderr() => {
-            let _ = write!(console.err, "{}", base::visible::screen(&error.to_string()));
+            let _ = write!(console.err, "{}", base::visible::plain(&error.to_string()));
             return Exit::Usage;
         }
         Err(help) => console.print(&help.to_string()).map(|()| Exit::Done),

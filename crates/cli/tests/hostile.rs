@@ -260,6 +260,59 @@ fn many_mistakes_are_counted() {
 }
 
 #[cfg(unix)]
+/// What a file cannot mean, or asks too much, is refused by the words of the file, before anything large is built.
+#[test]
+fn impossible_values_are_refused_at_once() {
+    let refused = |set: &[&str], status: u8, words: &str| {
+        let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
+        let check = netloom(&[&["check", EXAMPLE], &set[..]].concat());
+        assert_eq!(check.status, status, "{set:?}: {}", check.err);
+        assert!(check.err.contains(words), "{set:?}: {}", check.err);
+    };
+    let job = "workload = \"uniform\", ranks = 2, message = \"64 B\", load = 0.1, arrival = \"poisson\", copies = 4096";
+    let jobs = format!("job=[{}]", vec![format!("{{{job}}}"); 5].join(","));
+    refused(&[&jobs], 3, "more than 16384 jobs");
+    let hybrid =
+        ["model.kind=hybrid", "hybrid.director=times", "hybrid.switch=[\"50 us\"]", "hybrid.window=0 s"];
+    refused(&hybrid, 3, "it cannot be 0 s");
+    refused(&[&hybrid[..], &["hybrid.director=automatic", "hybrid.switch="]].concat(), 3, "sixteen periods");
+    let large = ["fabric.topology=mesh", "fabric.dims=[4,4]", "fabric.terminals_per_router=1048576"];
+    let fabric = [
+        "fabric.groups=",
+        "fabric.arrangement=",
+        "fabric.routers_per_group=",
+        "fabric.global_ports_per_router=",
+        "fabric.link.global=",
+    ];
+    let mesh = [&large[..], &fabric, &["routing.algorithm=dimension-order"]].concat();
+    refused(&mesh, 3, "ports with");
+    // A mistake elsewhere is reported without the network, which would take gigabytes.
+    let wide = [
+        "fabric.dims=[300,300]",
+        "fabric.terminals_per_router=1",
+        "routing.algorithm=up-down",
+        "model.vcs=17",
+    ];
+    refused(&[&mesh[..], &wide].concat(), 3, "from 1 to 16");
+    let congestion =
+        ["model.kind=congestion", "job.0.workload=bruck", "job.0.level=9", "job.0.load=", "job.0.arrival="];
+    refused(&congestion, 3, "there is no level 9");
+}
+
+/// A run that its workload ends has as many windows as it needs, and ends where a million of them are full.
+#[test]
+fn windows_without_end_end_the_run() {
+    let set =
+        ["experiment.duration=", "experiment.until=workload-done", "job.0.count=2", "output.window=1 ps"];
+    let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
+    for model in ["packet", "flow"] {
+        let kind = format!("model.kind={model}");
+        let run = netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..]].concat());
+        assert!(run.err.contains("the run ends at 1 us at the latest"), "{model}: {}", run.err);
+        assert!(run.out.contains("\"incomplete\""), "{model}: {}", run.err);
+    }
+}
+
 #[test]
 fn a_fifo_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();

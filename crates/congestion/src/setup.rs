@@ -122,7 +122,7 @@ impl CongestionSetup {
                 "static congestion needs an oblivious routing: this one looks at queues, and there are none";
             return Err(Failure::Setup(message.to_owned()));
         }
-        for job in &self.jobs {
+        for (n, job) in self.jobs.iter().enumerate() {
             let Some(traffic) = job.work.traffic() else {
                 let message = format!(
                     "job {} is a rank program, and static congestion counts traffic by rule; use a pattern with levels",
@@ -130,6 +130,15 @@ impl CongestionSetup {
                 );
                 return Err(Failure::Setup(message));
             };
+            if let Some(level) = self.level_of(n) {
+                let ranks = job.placement.len() as u32;
+                let levels = traffic.levels().map_or(1, |pattern| pattern.levels(ranks));
+                if level >= levels {
+                    let message =
+                        format!("job {} has {levels} level(s), from 0: there is no level {level}", job.name);
+                    return Err(Failure::Setup(message));
+                }
+            }
             if traffic.closed_loop() {
                 let message = format!(
                     "job {} answers what it receives; static congestion has no time to do so",
@@ -139,6 +148,11 @@ impl CongestionSetup {
             }
         }
         Ok(())
+    }
+
+    /// The one level of a job that counts, if not all do.
+    fn level_of(&self, job: usize) -> Option<u32> {
+        self.statics.get(job)?.level
     }
 
     /// Mappings that are counted.

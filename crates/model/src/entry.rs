@@ -41,6 +41,8 @@ pub struct ModelEntry {
     /// Bytes that a run takes at least on a network of these sizes, by the values of `[model]`: what does not fit is refused before anything is built. 0 for a
     /// model whose rows follow the jobs.
     pub least: fn(&Values, &Sizes) -> u64,
+    /// Why no network of these sizes can be simulated, if that is certain by the values of `[model]`: it need not be built to be refused.
+    pub unfit: fn(&Values, &Sizes) -> Option<String>,
     /// Keys that have no effect in a combination of parts, whether the file has them or not.
     pub unread: fn(&Parts<'_>) -> Vec<Unread>,
     /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
@@ -111,6 +113,7 @@ impl ModelEntry {
             choices: &[],
             lists: &[],
             least: |_, _| 0,
+            unfit: |_, _| None,
             unread: |_| Vec::new(),
             build,
         }

@@ -91,8 +91,7 @@ pub fn costs(prepared: &Prepared) -> Vec<Cost> {
         return Vec::new();
     };
     let platform = fabric.topology() == "platform";
-    let timed = ["packet", "flow", "delay", "hybrid"].contains(&prepared.model.about.name);
-    if !timed || counts.messages == 0.0 {
+    if !prepared.model.needs.time || counts.messages == 0.0 {
         return Vec::new();
     }
     let packet = (!platform).then(|| packet(&counts));

@@ -1,7 +1,7 @@
 //! From a resolved experiment to its network: all planes of the fabric, what fails in it, and its routing.
 
 use crate::{
-    error::Error,
+    error::{Error, ErrorKind},
     experiment::sections::Experiment,
     faults::{self, Broken},
     routing,
@@ -31,6 +31,9 @@ pub struct Network {
     pub change: Option<Change>,
 }
 
+/// Router ports of a network that is not built where other sections have mistakes: they are reported at once, and what it would say later.
+const LARGE: u64 = 1 << 16;
+
 /// What refuses a thing that needs so many bytes.
 pub type Room<'a> = &'a dyn Fn(&str, u64) -> Result<(), Error>;
 
@@ -44,10 +47,13 @@ pub fn build(
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
     if let Some(sizes) = experiment.fabric.as_ref().and_then(sizes) {
+        if !diagnostics.is_empty() && sizes.ports > LARGE {
+            return Ok(Network { fabric: None, nodes: None, routing: None, change: None });
+        }
         if let Some(bytes) = bytes_of(&sizes, experiment.rails) {
             room("the fabric alone", bytes)?;
+            refuse_by_size(experiment, &sizes, room)?;
         }
-        refuse_by_size(experiment, &sizes, room)?;
     }
     phases.begin("building the network");
     let (fabric, later) = match fabric(experiment, diagnostics) {
@@ -82,6 +88,11 @@ fn sizes(chosen: &Chosen<Topology>) -> Option<Sizes> {
 fn refuse_by_size(experiment: &Experiment, sizes: &Sizes, room: Room<'_>) -> Result<(), Error> {
     if let Some(routing) = experiment.routing.as_ref().filter(|r| r.section.complete) {
         room("the routing's tables alone", (routing.entry.least)(sizes, &routing.section.values))?;
+    }
+    if let Some(model) = experiment.model.as_ref().filter(|m| m.section.complete)
+        && let Some(why) = (model.entry.unfit)(&model.section.values, sizes)
+    {
+        return Err(Error::new(ErrorKind::Experiment, why));
     }
     room("the run", least(experiment, sizes))
 }

@@ -49,9 +49,45 @@ impl PartFile {
     }
 }
 
+/// Writes a file that a user named, or none of it; what is there stays until it is whole. Pipes and devices are written to.
+///
+/// # Errors
+/// If it is there and may not be replaced, or cannot be written.
+pub fn write(to: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
+    if force && to.exists() && !to.is_file() {
+        return fs::write(to, bytes).map_err(|e| unwritable(to, &e));
+    }
+    // A link keeps leading where it does.
+    let part = PartFile::new(&to.canonicalize().unwrap_or_else(|_| to.to_owned()), force)?;
+    fs::write(part.part(), bytes).and_then(|()| part.keep()).map_err(|e| unwritable(to, &e))
+}
+
 impl Drop for PartFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.part);
+    }
+}
+
+#[cfg(test)]
+mod written {
+    #![allow(clippy::expect_used, reason = "tests")]
+
+    use super::*;
+
+    /// What cannot be written leaves what was there: the name with which it is begun is too long for this file system.
+    #[test]
+    fn what_is_there_stays_until_a_file_is_whole() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (short, long) = (root.path().join("a"), root.path().join("x".repeat(253)));
+        for to in [&short, &long] {
+            fs::write(to, "old").expect("written");
+            assert!(write(to, b"new", false).is_err_and(|e| e.to_string().contains("exists already")));
+        }
+        write(&short, b"new", true).expect("written");
+        assert_eq!(fs::read(&short).expect("read"), b"new");
+        assert!(write(&long, b"new", true).is_err());
+        assert_eq!(fs::read(&long).expect("read"), b"old");
+        assert_eq!(fs::read_dir(root.path()).expect("read").count(), 2);
     }
 }
 

@@ -12,12 +12,14 @@ use crate::{
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
+    time::{NS, Ps},
+    units::print_time,
 };
 use model::{
     ModelEntry, Parts, Run,
     parts::Written,
     section::Chosen,
-    setup::{JobSetup, Measure, Rail},
+    setup::{JobSetup, Measure, Rail, Until},
 };
 use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
 
@@ -38,6 +40,7 @@ pub fn build(
         limits::check_delays(&model.section, diagnostics);
     }
     let general = &experiment.general;
+    let (measure, window) = (measure(experiment, options), measure(experiment, options).window);
     let parts = Parts {
         name: model.entry.about.name,
         fabric: network.fabric,
@@ -48,17 +51,41 @@ pub fn build(
         jobs,
         scheduling,
         seed: general.seed,
-        until: general.until().filter(|_| experiment.experiment.complete),
+        until: general
+            .until()
+            .filter(|_| experiment.experiment.complete)
+            .map(|until| bounded(until, window, diagnostics)),
         warmup: general.warmup,
-        measure: measure(experiment, options),
+        measure,
         check: options.checkers,
         written: written(experiment, model),
     };
     diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
-    if parts.name != "congestion" {
+    if model.entry.needs.time {
         diagnostics.notes.extend(bursts::notes(&parts));
     }
     (model.entry.build)(parts, diagnostics)
+}
+
+/// Most windows of a series.
+const MAX_WINDOWS: u64 = 1_000_000;
+
+/// A run that its workload ends has an unknown number of windows: it ends where a million of them are full.
+fn bounded(until: Until, window: Ps, diagnostics: &mut Diagnostics) -> Until {
+    let full = window.saturating_mul(MAX_WINDOWS);
+    match until {
+        Until::WorkloadDone { limit } if window > 0 && full < limit => {
+            if window < NS {
+                let message = format!(
+                    "the run ends at {} at the latest: its series then has a million windows",
+                    print_time(full)
+                );
+                diagnostics.notes.push(message);
+            }
+            Until::WorkloadDone { limit: full }
+        }
+        until => until,
+    }
 }
 
 /// The file's sections for the model.

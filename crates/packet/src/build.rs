@@ -17,6 +17,7 @@ use crate::{
     router::registry::{PIPELINED, RouterEntry, chosen},
     run, section, sections, services,
     setup::Setup,
+    simulation,
     transport::config::{self as transport, Resilience},
     unread,
 };
@@ -53,6 +54,7 @@ pub const PACKET: ModelEntry = ModelEntry {
     choices: &[sections::ROUTER_CHOICE],
     lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST, &sections::PRESET_LIST],
     least: memory::least,
+    unfit: simulation::unfit,
     unread: unread::of,
     ..ModelEntry::new(section::ABOUT, build)
 };

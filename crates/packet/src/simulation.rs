@@ -22,6 +22,7 @@ use crate::{
 use base::{
     hash::mix64,
     index::RouterId,
+    param::Values,
     time::{NEVER, Ps},
     units::print_time,
     world::World,
@@ -35,6 +36,7 @@ use engine::{
     state::mode::Mode,
     warp::quietly,
 };
+use fabric::topology::Sizes;
 use model::{
     Finished, Progress, Watch,
     failure::Failure,
@@ -210,6 +212,19 @@ fn of_first(
     Ok(Finished { summary, tables: Vec::new() })
 }
 
+/// Why a router with so many ports is none of this model.
+fn too_wide(ports: u64, vcs: u64) -> Option<String> {
+    let most = Chunk::MAX_ORIGINS;
+    (ports.saturating_mul(vcs) > most.into()).then(|| {
+        format!("a router has {ports} ports with {vcs} virtual channels each; the model takes {most} in all")
+    })
+}
+
+/// Why no network of these sizes can be simulated: the widest router has as many ports as all have in the mean, or more.
+pub(crate) fn unfit(values: &Values, sizes: &Sizes) -> Option<String> {
+    too_wide(sizes.ports.div_ceil(sizes.routers.max(1)), values.int("vcs"))
+}
+
 /// What the rules of the model exclude, whatever the routers.
 ///
 /// # Errors
@@ -231,6 +246,9 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
         )));
     }
     if let Some(hybrid) = &setup.hybrid {
+        if hybrid.window == 0 {
+            return Err(Failure::Setup("[hybrid]: predictors learn nothing in a `window` of 0 s".into()));
+        }
         if setup.change.is_some() {
             let why = "a hybrid run knows no links that fail while it is under way: predictors know only what they saw";
             return Err(Failure::Setup(why.into()));
@@ -283,12 +301,8 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
         .map(|r| setup.fabric.ports_of(r).len() as u32)
         .max()
         .unwrap_or(0);
-    if widest * u32::from(setup.packet.vcs) > Chunk::MAX_ORIGINS {
-        return Err(Failure::Setup(format!(
-            "a router has {widest} ports with {} virtual channels each; the model takes {} in all",
-            setup.packet.vcs,
-            Chunk::MAX_ORIGINS
-        )));
+    if let Some(why) = too_wide(widest.into(), setup.packet.vcs.into()) {
+        return Err(Failure::Setup(why));
     }
     if setup.packet.vcs < setup.vcs_needed() {
         return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.vcs_needed())));

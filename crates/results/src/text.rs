@@ -132,7 +132,11 @@ fn congestion_control(out: &mut String, summary: &Summary) {
         let time = |ps: Option<f64>| ps.map_or_else(|| "-".to_owned(), float_time);
         let (packet, message) = (time(job.latency_mean_ps), time(job.message_latency_mean_ps));
         let held = job.held_rate_mean.map_or_else(String::new, |r| format!(", held back to {}", percent(r)));
-        line(out, "", &format!("{}: {rate}packets {packet}, messages {message}{held}", job.name));
+        line(
+            out,
+            "",
+            &format!("{}: {rate}packets {packet}, messages {message}{held}", visible::name(&job.name)),
+        );
     }
 }
 
@@ -161,7 +165,7 @@ fn service_classes(out: &mut String, summary: &Summary) {
             .throughput
             .map_or_else(String::new, |t| format!(", {} accepted", percent(t.accepted_fraction)));
         let label = if n == 0 { "classes" } else { "" };
-        line(out, label, &format!("{}: {latency}{accepted}", class.name));
+        line(out, label, &format!("{}: {latency}{accepted}", visible::name(&class.name)));
     }
 }
 

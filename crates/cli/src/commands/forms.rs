@@ -10,8 +10,8 @@ use fabric::{
     graph::Fabric,
     subnet::Subnet,
 };
-use netloom::{Error, ErrorKind};
-use std::{fs::OpenOptions, io::Write, path::Path};
+use netloom::{Error, ErrorKind, part_file};
+use std::path::Path;
 
 /// A subnet in any form; DOT is ORCS's.
 ///
@@ -77,21 +77,8 @@ pub fn drawn(fabric: &Fabric, form: Form) -> Result<Vec<u8>, Error> {
 /// If the file cannot be written, or exists and is not to be replaced.
 pub fn put(out: Option<&Path>, bytes: &[u8], force: bool, console: &mut Console<'_>) -> Outcome {
     match out {
-        Some(path) => write_file(path, bytes, force)?,
+        Some(path) => part_file::write(path, bytes, force)?,
         None => console.print(&String::from_utf8_lossy(bytes))?,
     }
     Ok(Exit::Done)
-}
-
-fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
-    let failed = |e: std::io::Error| {
-        let failure = Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()));
-        if e.kind() == std::io::ErrorKind::AlreadyExists {
-            return failure.with_help("choose another --out, or replace it with --force");
-        }
-        failure
-    };
-    let mut options = OpenOptions::new();
-    let options = options.write(true).truncate(force).create(force).create_new(!force);
-    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
 }

@@ -18,6 +18,9 @@ use workload::registry::{
     SIZE_DISTRIBUTION, SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
 };
 
+/// Jobs that copies may make, with those before them: some kilobytes each.
+const MAX_JOBS: u64 = 1 << 14;
+
 /// A job as written, or one of its copies.
 #[derive(Clone)]
 pub struct Job {
@@ -70,7 +73,9 @@ pub(super) fn read_jobs(
             let mut jobs = Vec::new();
             for (i, item) in items.iter().enumerate() {
                 let job = read_job(i, item, (time, file.choices), diagnostics);
-                jobs.extend(job.into_iter().flat_map(|job| copies(job, diagnostics)));
+                if let Some(job) = job {
+                    jobs.extend(copies(job, MAX_JOBS.saturating_sub(jobs.len() as u64), diagnostics));
+                }
             }
             names_of_copies(&jobs, diagnostics);
             jobs
@@ -132,7 +137,7 @@ fn read_job(
 }
 
 /// The jobs that one stands for. They have no keys of copies any more: the resolved experiment tells every job, and reads back the same.
-fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
+fn copies(mut job: Job, room: u64, diagnostics: &mut Diagnostics) -> Vec<Job> {
     let (count, every) = (job.section.values.0.remove(COPIES), job.section.values.0.remove(EVERY));
     job.section.params.retain(|p| ![COPIES, EVERY].contains(&p.name));
     let Some(Value::Int(count)) = count else {
@@ -145,6 +150,13 @@ fn copies(mut job: Job, diagnostics: &mut Diagnostics) -> Vec<Job> {
         }
         return vec![job];
     };
+    if count > room {
+        let message = format!("{count} copies make more than {MAX_JOBS} jobs, those before them included");
+        let help = "ranks of one job are cheaper than jobs: give a job more ranks";
+        diagnostics.push(Diagnostic::new(job.section.place(COPIES), message).help(help));
+        job.section.complete = false;
+        return vec![job];
+    }
     let every = if let Some(Value::Time(every)) = every { every } else { 0 };
     let start = if let Some(Value::Time(start)) = job.section.get("start") { *start } else { 0 };
     let last = every.checked_mul(count - 1).and_then(|later| start.checked_add(later));

@@ -247,7 +247,7 @@ pub const JOB: About = About {
             name: COPIES,
             kind: Kind::Int { min: 1, max: MAX_COPIES },
             default: OPTIONAL,
-            doc: "So many jobs like this one, one after the other in its place: each has ranks, terminals and random streams of its own, and the number of the copy behind its name, from 0.",
+            doc: "So many jobs like this one, one after the other in its place: each has ranks, terminals and random streams of its own, and the number of the copy behind its name, from 0. All jobs with copies are 16,384 at most.",
         },
         Param {
             name: EVERY,

@@ -51,6 +51,10 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
         let message = format!("the switch at {} would come when the run is over", print_time(*late));
         return Err(vec![Problem::new("switch", message).help("switch earlier, or run longer")]);
     }
+    if setup.window == 0 {
+        let message = "predictors learn from packets that are delivered in this span: it cannot be 0 s";
+        return Err(vec![Problem::new("window", message)]);
+    }
     let mut plan = Vec::new();
     let mut last = 0;
     for stay in times.chunks(2) {
