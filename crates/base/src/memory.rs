@@ -25,12 +25,12 @@ thread_local! {
 }
 
 /// Does something during which readers of this thread stop once the process has so many bytes more resident than now; and says in words if one did.
-/// Scopes do not nest.
+/// Within another such call the inner limit holds.
 pub fn within<T>(limit: Option<u64>, work: impl FnOnce() -> T) -> (T, Option<String>) {
     OUTGROWN.take();
-    LIMIT.set(limit.map(|bytes| resident().unwrap_or(0).saturating_add(bytes)));
+    let before = LIMIT.replace(limit.map(|bytes| resident().unwrap_or(0).saturating_add(bytes)));
     let done = work();
-    LIMIT.set(None);
+    LIMIT.set(before);
     (done, OUTGROWN.take())
 }
 

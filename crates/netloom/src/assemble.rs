@@ -63,7 +63,8 @@ pub fn assemble_shared(
         None => {
             let before = diagnostics.len();
             let network = network::build(experiment, watch, diagnostics)?;
-            if diagnostics.len() == before {
+            // One that was left out for mistakes elsewhere is not kept for others.
+            if diagnostics.len() == before && network.fabric.is_some() {
                 networks.keep(key, &network);
             }
             network
