@@ -375,7 +375,7 @@ pub const OUTPUT: About = About {
             name: "window",
             kind: Kind::Time,
             default: Some("0 s"),
-            doc: "Length of a window of the time series; 0 s for no series. Programs: also of the table `message_windows`: number, bytes, mean size and standard \
+            doc: "Length of a window of the time series; 0 s for no series. A run has a million windows at most: one that its workload ends stops there. Programs: also of the table `message_windows`: number, bytes, mean size and standard \
                   deviation of the messages sent, by job, point to point or of collectives, within their terminals or leaving them.",
         },
         Param {
