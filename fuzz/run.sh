@@ -12,6 +12,8 @@ readers=("${@:2}")
 [ ${#readers[@]} -gt 0 ] || mapfile -t readers < <(cargo +nightly fuzz list)
 # Readers of several files write them: to memory, where there is such a folder.
 [ -d /dev/shm ] && export TMPDIR=${TMPDIR:-/dev/shm}
+# Freed memory that the sanitizer keeps counts towards the limit below, and is no reader's.
+export ASAN_OPTIONS=quarantine_size_mb=64${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 # All targets are one program, which looks at its name: it is built once.
 cargo +nightly fuzz build experiment || exit 1
 program=${CARGO_TARGET_DIR:-target}/$(rustc +nightly -vV | sed -n 's/^host: //p')/release/experiment
