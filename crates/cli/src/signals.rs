@@ -23,6 +23,7 @@ pub fn endure() {
 
 /// From now on; with `early`, a signal to leave ends the process at once until a run is under way.
 #[cfg(unix)]
+#[must_use]
 pub fn heed(early: bool) -> Heeded {
     use signal_hook::{consts, flag};
     let signals = Arc::new(Signals::default());
@@ -40,6 +41,7 @@ pub fn heed(early: bool) -> Heeded {
 /// From now on, for work that cannot be saved and must be cleared away: a terminal that goes away asks to leave as well, unless `nohup`
 /// said that it is not to be heeded. However often it is asked, the process lives until it is done.
 #[cfg(unix)]
+#[must_use]
 pub fn ending() -> Heeded {
     use signal_hook::{consts, flag};
     let signals = Arc::new(Signals::default());

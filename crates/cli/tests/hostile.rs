@@ -286,6 +286,11 @@ fn impossible_values_are_refused_at_once() {
     ];
     let mesh = [&large[..], &fabric, &["routing.algorithm=dimension-order"]].concat();
     refused(&mesh, 3, "ports with");
+    // Its rows alone would take more than is allowed: the network was not built to find that out, nor its memory predicted.
+    let wide: Vec<&str> =
+        mesh.iter().chain(&["fabric.dims=[8,8]"]).flat_map(|value| ["--set", value]).collect();
+    let run = netloom(&[&["run", EXAMPLE, "--memory-limit", "4 GiB"], &wide[..]].concat());
+    assert!(run.status == 3 && run.err.contains("ports with"), "{}", run.err);
     // A mistake elsewhere is reported without the network, which would take gigabytes.
     let wide = [
         "fabric.dims=[300,300]",

@@ -8,7 +8,7 @@ use base::{
 use fabric::{graph::Fabric, platform::Platform, routing::Routing};
 use model::{
     failure::Failure,
-    setup::{Change, JobSetup, LinkParams, Measure, Until},
+    setup::{Change, JobSetup, LinkParams, MAX_WINDOWS, Measure, Until},
 };
 use ranks::{
     node::Node,
@@ -95,9 +95,6 @@ impl Context {
         self.fabric.shape::<Platform>()
     }
 }
-
-/// Most windows of a series.
-const MAX_WINDOWS: u64 = 1_000_000;
 
 /// Resolves what does not change.
 ///

@@ -208,6 +208,9 @@ impl Scheduling {
     }
 }
 
+/// Most windows of the series of a run.
+pub const MAX_WINDOWS: u64 = 1_000_000;
+
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Measure {

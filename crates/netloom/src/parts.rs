@@ -19,7 +19,7 @@ use model::{
     ModelEntry, Parts, Run,
     parts::Written,
     section::Chosen,
-    setup::{JobSetup, Measure, Rail, Until},
+    setup::{JobSetup, MAX_WINDOWS, Measure, Rail, Until},
 };
 use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
 
@@ -40,7 +40,7 @@ pub fn build(
         limits::check_delays(&model.section, diagnostics);
     }
     let general = &experiment.general;
-    let (measure, window) = (measure(experiment, options), measure(experiment, options).window);
+    let measure = measure(experiment, options);
     let parts = Parts {
         name: model.entry.about.name,
         fabric: network.fabric,
@@ -54,7 +54,7 @@ pub fn build(
         until: general
             .until()
             .filter(|_| experiment.experiment.complete)
-            .map(|until| bounded(until, window, diagnostics)),
+            .map(|until| bounded(until, measure.window, diagnostics)),
         warmup: general.warmup,
         measure,
         check: options.checkers,
@@ -66,9 +66,6 @@ pub fn build(
     }
     (model.entry.build)(parts, diagnostics)
 }
-
-/// Most windows of a series.
-const MAX_WINDOWS: u64 = 1_000_000;
 
 /// A run that its workload ends has an unknown number of windows: it ends where a million of them are full.
 fn bounded(until: Until, window: Ps, diagnostics: &mut Diagnostics) -> Until {

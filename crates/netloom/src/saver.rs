@@ -221,6 +221,18 @@ impl Signals {
 mod tests {
     use super::*;
 
+    /// What a signal does at once while there is nothing to save it does no longer from the first pause on.
+    #[test]
+    fn the_first_pause_makes_signals_heeded() {
+        let signals = Arc::new(Signals::default());
+        signals.early.store(true, Ordering::Relaxed);
+        let mut saver =
+            Saver::new(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
+        assert!(signals.early.load(Ordering::Relaxed));
+        assert!(saver.pause(&Progress::default(), Vec::new, |_| ()), "nobody asked for anything");
+        assert!(!signals.early.load(Ordering::Relaxed));
+    }
+
     /// Every saver heeds a signal once; a request to leave stays, and the first signal still finds its flag down.
     #[test]
     fn several_savers_heed_one_signal() {

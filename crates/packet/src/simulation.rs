@@ -41,7 +41,7 @@ use model::{
     Finished, Progress, Watch,
     failure::Failure,
     performance::{Clock, Done},
-    setup::{Measure, Until},
+    setup::{MAX_WINDOWS, Measure, Until},
 };
 use ranks::roster::Roster;
 use std::{
@@ -49,9 +49,6 @@ use std::{
     sync::Arc,
 };
 use workload::work::Work;
-
-/// Most windows of a series.
-const MAX_WINDOWS: u64 = 1_000_000;
 
 /// Most packets of a message: each has a number in 32 bits, of which transport uses two.
 const MAX_PACKETS: u64 = 1 << 30;
