@@ -194,7 +194,7 @@ pub fn ended(dir: &Path, header: &Header) -> Option<(Summary, String)> {
         return None;
     }
     let stored = read("summary.json")?;
-    Some((serde_json::from_str(&stored).ok()?, stored))
+    Some((Summary::from_json(&stored).ok()?, stored))
 }
 
 /// Refuses files that are not what they were.

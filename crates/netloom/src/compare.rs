@@ -24,7 +24,7 @@ pub fn load(path: &Path) -> Result<(Summary, Option<Table>), Error> {
         failure.with_help("compare takes output directories of `netloom run --out`, or their summary.json")
     };
     let text = base::input::read_text(&file).map_err(|e| unreadable(&e))?;
-    let summary: Summary = serde_json::from_str(&text).map_err(|e| unreadable(&e))?;
+    let summary = Summary::from_json(&text).map_err(|e| unreadable(&e))?;
     if summary.schema != SCHEMA {
         return Err(unreadable(&format!("its schema is {}, not {SCHEMA}", summary.schema)));
     }

@@ -119,7 +119,7 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
         Error::new(ErrorKind::Output, format!("cannot read `{}`: {e}", path.display()))
     };
     let text = std::fs::read_to_string(&path).map_err(|e| unread(&e))?;
-    let summary = serde_json::from_str(&text).map_err(|e| unread(&e))?;
+    let summary = Summary::from_json(&text).map_err(|e| unread(&e))?;
     Ok(Some((summary, text)))
 }
 

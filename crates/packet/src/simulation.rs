@@ -44,6 +44,7 @@ use model::{
     setup::{MAX_WINDOWS, Measure, Until},
 };
 use ranks::roster::Roster;
+use results::summary::Summary;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -139,12 +140,13 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let performance = clock.stop_over(done, &world);
     let counters = director.counters.take().map(|counters| counters.of_all(&world)).transpose()?;
     let (whole, ending) = merged(executor, stop, end, director.sampler.stuck, setup.check);
-    of_first(&world, whole, ending, |whole, ending| {
+    let conclude = |whole: Part, ending: Ending| {
         let ended = whole.decide(setup, &net, director, ending)?;
         let (mut summary, tables) = finish::finish(setup, &net, ended)?;
         summary.performance = Some(performance);
         Ok(Finished { summary, tables: tables.into_iter().chain(counters).collect() })
-    })
+    };
+    of_first(&world, whole, ending, Box::new(conclude))
 }
 
 /// Chunks times routers visited, in the partitions of this process.
@@ -182,7 +184,7 @@ fn of_first(
     world: &World,
     mut whole: Part,
     ending: Ending,
-    conclude: impl FnOnce(Part, Ending) -> Result<Finished, Failure>,
+    conclude: Box<dyn FnOnce(Part, Ending) -> Result<Finished, Failure> + '_>,
 ) -> Result<Finished, Failure> {
     if world.is_alone() {
         return conclude(whole, ending);
@@ -205,7 +207,7 @@ fn of_first(
         return finished;
     }
     let summary: Result<String, Failure> = take(&mut known.as_slice()).map_err(|_| Failure::Damaged)?;
-    let summary = serde_json::from_str(&summary?).map_err(|_| Failure::Damaged)?;
+    let summary = Summary::from_json(&summary?).map_err(|_| Failure::Damaged)?;
     Ok(Finished { summary, tables: Vec::new() })
 }
 

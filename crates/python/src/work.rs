@@ -1,7 +1,7 @@
 //! What the worker does: the journeys of `netloom run`, `netloom resume` and `netloom sweep`, in one process.
 
 use crate::{attend::Board, program::PROGRAM};
-use jiff::Timestamp;
+use humantime::format_rfc3339;
 use netloom::{
     Error, ErrorKind, Input, MemoryLimit, Prepared, Registry, RunOptions, Watcher,
     checkpoint::{self, Header},
@@ -17,6 +17,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
     thread,
+    time::SystemTime,
 };
 
 /// How diagnostics call an experiment that is no file.
@@ -82,7 +83,7 @@ pub fn run(asked: &Asked, board: &Board) -> Result<Finished, Error> {
     }
     prepared.notes().iter().for_each(|note| board.remark(note));
     let begun = Begun {
-        started: Timestamp::now().to_string(),
+        started: format_rfc3339(SystemTime::now()).to_string(),
         inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() },
     };
     let kept = target.filter(|_| prepared.model.saved);
@@ -109,7 +110,7 @@ fn store(
 ) -> Result<(), Error> {
     // Results are not lost to a signal that comes while they are written.
     board.saves.store(true, Ordering::Relaxed);
-    let ended = Timestamp::now().to_string();
+    let ended = format_rfc3339(SystemTime::now()).to_string();
     target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished)
 }
 

@@ -35,8 +35,7 @@ pub fn read_run(dir: &Path) -> Result<(Summary, Manifest, Vec<Table>), String> {
         base::input::read_text(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))
     };
     let broken = |name: &str, e: &dyn std::fmt::Display| format!("`{}`: {e}", dir.join(name).display());
-    let summary: Summary =
-        serde_json::from_str(&text("summary.json")?).map_err(|e| broken("summary.json", &e))?;
+    let summary = Summary::from_json(&text("summary.json")?).map_err(|e| broken("summary.json", &e))?;
     if summary.schema != SCHEMA {
         return Err(broken("summary.json", &format!("its schema is {}, not {SCHEMA}", summary.schema)));
     }

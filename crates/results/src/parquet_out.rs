@@ -4,7 +4,7 @@
 
 use crate::table::{Column, Table, TextColumn};
 use parquet::{
-    basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel},
+    basic::{Compression, LogicalType, Repetition, Type as Physical},
     column::{reader::ColumnReader, writer::ColumnWriter},
     data_type::ByteArray,
     errors::ParquetError,
@@ -33,7 +33,7 @@ pub fn write<W: Write + Send>(
     let pairs = metadata.iter().map(|(k, v)| KeyValue::new(k.clone(), v.clone())).collect();
     let properties = WriterProperties::builder()
         .set_created_by("netloom".to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(pairs))
         .build();
     let mut file = SerializedFileWriter::new(sink, Arc::new(schema(table)?), Arc::new(properties))?;

@@ -163,6 +163,14 @@ impl Summary {
         let json = serde_json::to_string_pretty(self).expect("all keys are strings") + "\n";
         visible::screen(&json).into_owned()
     }
+
+    /// Reads what [`Summary::to_json`] wrote.
+    ///
+    /// # Errors
+    /// Those of the JSON reader: the text is no JSON, or lacks a field that every summary has.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
 }
 
 /// Outcome of a run and the flags that travel with its numbers.

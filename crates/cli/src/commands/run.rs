@@ -8,7 +8,7 @@ use crate::{
     signals,
     terminal::Terminal,
 };
-use jiff::Timestamp;
+use humantime::format_rfc3339;
 use model::{Finished, setup::Measure};
 use netloom::{
     Prepared, Registry, RunOptions,
@@ -26,7 +26,7 @@ use results::{
     summary::Summary,
     text::{Style, render},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 /// Runs an experiment.
 ///
@@ -53,7 +53,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let prepared = agreed(world, PROGRAM.build, prepared)?;
     estimate::refuse(args.estimate_error, &prepared)?;
     prepared.notes().iter().for_each(|note| console.remark(note));
-    let started = Timestamp::now().to_string();
+    let started = format_rfc3339(SystemTime::now()).to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
     let kept = target.filter(|_| prepared.model.saved);
     let heeded = kept.map(|_| signals::heed(true));
@@ -84,7 +84,7 @@ pub fn conclude(
     console: &mut Console<'_>,
 ) -> Outcome {
     if let Some(target) = target.filter(|_| prepared.world.is_first()) {
-        let ended = Timestamp::now().to_string();
+        let ended = format_rfc3339(SystemTime::now()).to_string();
         Terminal::new(console).phase(&format!("writing {}", target.directory.display()));
         let stored = target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished);
         // What was simulated is shown, whatever became of the files.
