@@ -214,7 +214,7 @@ impl<'a> Finder<'a> {
 
 /// Deals ranks for a mapping: `hosts` from the rank `fixed` on in random order, which depends on seed, job and mapping alone. The first
 /// `part` ranks, if that is more than are fixed, are shuffled among themselves, and the others too.
-pub fn shuffle(hosts: &mut [u32], (fixed, part): (usize, usize), seed: u64, job: u32, run: u32) {
+pub fn shuffle(hosts: &mut [u32], fixed: usize, part: usize, seed: u64, job: u32, run: u32) {
     let owner = 1 << 62 | u64::from(job) << 32 | u64::from(run);
     let from = fixed.min(hosts.len());
     let rest = part.clamp(from, hosts.len());
@@ -280,7 +280,7 @@ mod tests {
         let first: Vec<u32> = hosts[..4].to_vec();
         for run in 0..20 {
             let mut dealt = hosts.clone();
-            shuffle(&mut dealt, (1, 4), 5, 0, run);
+            shuffle(&mut dealt, 1, 4, 5, 0, run);
             assert_eq!(dealt[0], hosts[0], "it is fixed");
             assert!(
                 dealt[..4].iter().all(|h| first.contains(h)) && dealt[4..].iter().all(|h| !first.contains(h))

@@ -136,7 +136,8 @@ impl Plan {
             if task.shuffle {
                 mapping::shuffle(
                     &mut out[begin..],
-                    (task.fixed as usize, task.part as usize),
+                    task.fixed as usize,
+                    task.part as usize,
                     self.seed,
                     job,
                     run,

@@ -248,8 +248,7 @@ impl CongestionSetup {
             });
         }
         summary.congestion = Some(block);
-        summary.performance =
-            Some(performance(begun, (plan.threads.min(plan.runs), world.ranks()), &outcome));
+        summary.performance = Some(performance(begun, plan.threads.min(plan.runs), world.ranks(), &outcome));
         Ok(Finished { summary, tables: tables(&outcome, fabric) })
     }
 }
@@ -283,7 +282,7 @@ fn label(fabric: &Fabric, edge: u32) -> String {
     }
 }
 
-fn performance(begun: Instant, (threads, ranks): (u32, u32), outcome: &Outcome) -> Performance {
+fn performance(begun: Instant, threads: u32, ranks: u32, outcome: &Outcome) -> Performance {
     let wall_s = begun.elapsed().as_secs_f64();
     let events = u64::from(outcome.runs);
     Performance {

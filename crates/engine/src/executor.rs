@@ -87,7 +87,7 @@ type SideBySide<D, O> = for<'a, 'b> fn(Vec<Group<'a, D, O>>, &'b Crew) -> u64;
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// Builds the partitions and lets each schedule its first events; runs in the calling thread.
     pub fn new(parts: impl IntoIterator<Item = (D, O)>, options: Options) -> Self {
-        Self::build(parts, options, (Threads::ONE, None), None)
+        Self::build(parts, options, Threads::ONE, None, None)
     }
 
     /// The same in several threads: partitions move among them.
@@ -96,7 +96,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send> + Send,
         O: Send,
     {
-        Self::build(parts, options, (threads, None), Some(conservative::run::<D, O>))
+        Self::build(parts, options, threads, None, Some(conservative::run::<D, O>))
     }
 
     /// The same over several ranks, in so many threads each: `parts` are those of this rank.
@@ -113,7 +113,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send> + Send,
         O: Send,
     {
-        Self::build(parts, options, (threads, Some(over)), Some(conservative::run::<D, O>))
+        Self::build(parts, options, threads, Some(over), Some(conservative::run::<D, O>))
     }
 
     /// The same ahead of what is certain.
@@ -131,7 +131,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send, Record: Send> + Send,
         O: Send,
     {
-        let mut executor = Self::build(parts, options, (threads, Some(over)), None);
+        let mut executor = Self::build(parts, options, threads, Some(over), None);
         executor.run_ahead(optimism);
         executor
     }
@@ -173,7 +173,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send, Record: Send> + Send,
         O: Send,
     {
-        let mut executor = Self::build(parts, options, (threads, None), None);
+        let mut executor = Self::build(parts, options, threads, None, None);
         executor.run_ahead(optimism);
         executor
     }
@@ -187,7 +187,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     fn build(
         parts: impl IntoIterator<Item = (D, O)>,
         options: Options,
-        (threads, over): (Threads, Option<Over>),
+        threads: Threads,
+        over: Option<Over>,
         side_by_side: Option<SideBySide<D, O>>,
     ) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };

@@ -168,8 +168,10 @@ struct Step<D: Domain> {
 pub fn run_with_rollbacks<D, O>(
     mut domain: D,
     observer: &mut O,
-    (tie_seed, end): (u64, Ps),
-    (depth, seed): (usize, u64),
+    tie_seed: u64,
+    end: Ps,
+    depth: usize,
+    seed: u64,
 ) -> (D, u64)
 where
     D: Domain + Clone + PartialEq,
@@ -271,7 +273,7 @@ mod tests {
     #[test]
     fn a_handler_that_cannot_be_undone_is_caught() {
         let undone = |domain| run_with_undo(domain, &mut Vec::new(), 0, 3_000).1;
-        let rolled = |domain| run_with_rollbacks(domain, &mut Vec::new(), (0, 3_000), (40, 5)).1;
+        let rolled = |domain| run_with_rollbacks(domain, &mut Vec::new(), 0, 3_000, 40, 5).1;
         for (check, length) in [(undone as fn(Forgetful) -> u64, 1), (rolled, 100)] {
             let caught = |from: Ps| {
                 let domain = Forgetful { forgets: from..from + length, count: 0 };

@@ -370,7 +370,7 @@ fn rollbacks_leave_no_trace() {
     for (depth, seed) in [(2, 1), (13, 2), (100, 3)] {
         let mut print = Print::default();
         let (phold, _) = Phold::all(1, false).remove(0);
-        let (_, events) = run_with_rollbacks(phold, &mut print, (OPTIONS.tie_seed, 5_000), (depth, seed));
+        let (_, events) = run_with_rollbacks(phold, &mut print, OPTIONS.tie_seed, 5_000, depth, seed);
         assert!(events > 5_000);
         assert_eq!(print.0, run(1, false, OPTIONS, 5_000).0, "depth {depth}");
     }

@@ -94,7 +94,7 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
         return Err(problems);
     }
     let cables: Vec<(RouterId, PortId)> =
-        cables(fabric).filter(|&end| classes[class_of(fabric, end)]).collect();
+        cables(fabric).filter(|&(router, port)| classes[class_of(fabric, router, port)]).collect();
     links.extend(drawn(cables, faults.link_fraction, faults.seed, LINKS));
     routers.extend(drawn(
         RouterId::first(fabric.routers()).collect(),
@@ -142,7 +142,7 @@ fn lower_end(fabric: &Fabric, router: RouterId, port: PortId) -> Option<(RouterI
     }
 }
 
-fn class_of(fabric: &Fabric, (router, port): (RouterId, PortId)) -> usize {
+fn class_of(fabric: &Fabric, router: RouterId, port: PortId) -> usize {
     usize::from(fabric.port(fabric.port_index(router, port)).class)
 }
 

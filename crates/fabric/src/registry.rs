@@ -54,18 +54,26 @@ const GRAPH: Topology = Topology {
 /// The link classes of all topologies: those that a graph cannot do without, then each at its first place in the list, those that a
 /// graph may leave out at the end.
 pub const LINK_CLASSES: &[&str] = {
-    const WITH_HOLES: ([&str; MOST_CLASSES], usize) = link_classes();
-    WITH_HOLES.0.split_at(WITH_HOLES.1).0
+    const WITH_HOLES: Names = link_classes();
+    WITH_HOLES.all.split_at(WITH_HOLES.count).0
 };
 
 /// Most link classes of all topologies together: a port's class is a `u8`.
 const MOST_CLASSES: usize = 256;
 
-/// The names behind [`LINK_CLASSES`] and how many there are.
-const fn link_classes() -> ([&'static str; MOST_CLASSES], usize) {
+/// Names as they are gathered, each once.
+struct Names {
+    /// The names, with room for more behind them.
+    all: [&'static str; MOST_CLASSES],
+    /// How many of them there are.
+    count: usize,
+}
+
+/// The names behind [`LINK_CLASSES`].
+const fn link_classes() -> Names {
     let graph = topology::graph::TOPOLOGY;
     let (needed, free) = graph.classes.split_at(graph.required);
-    let mut known = ([""; MOST_CLASSES], 0);
+    let mut known = Names { all: [""; MOST_CLASSES], count: 0 };
     known = with(known, needed);
     let mut i = 0;
     while i < LISTED.len() {
@@ -78,10 +86,8 @@ const fn link_classes() -> ([&'static str; MOST_CLASSES], usize) {
 }
 
 /// Adds the names that are not there yet.
-const fn with(
-    (mut all, mut count): ([&'static str; MOST_CLASSES], usize),
-    more: &[&'static str],
-) -> ([&'static str; MOST_CLASSES], usize) {
+const fn with(known: Names, more: &[&'static str]) -> Names {
+    let Names { mut all, mut count } = known;
     let mut i = 0;
     while i < more.len() {
         let mut at = 0;
@@ -94,7 +100,7 @@ const fn with(
         }
         i += 1;
     }
-    (all, count)
+    Names { all, count }
 }
 
 /// `a == b`, which constants cannot ask.

@@ -72,7 +72,8 @@ impl Asked {
 /// Asks so many packets for their ways from one terminal to another. What is on the links is as before afterwards. `None` if a packet goes astray.
 pub fn ask(
     routed: Routed<'_>,
-    ends: (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: &dyn Fn(u64) -> Stream,
     packets: u32,
     shared: &[u32],
@@ -84,7 +85,7 @@ pub fn ask(
     for n in 0..u64::from(packets) {
         let from = crossed.len();
         let loads = Loads { shared, parts: on };
-        match follow(routed, ends, random(n), Some(loads), &mut crossed, &mut |_| ()) {
+        match follow(routed, source, destination, random(n), Some(loads), &mut crossed, &mut |_| ()) {
             Some(visited) => routers += visited,
             None => sound = false,
         }
@@ -122,11 +123,11 @@ mod tests {
         let routed = Routed { fabric: &fabric, routing: &*routing };
         let shared: Vec<u32> = (0..fabric.links()).collect();
         let mut on = vec![0; shared.len()];
-        let ends = (TerminalId::new(0), TerminalId::new(15));
+        let (from, to) = (TerminalId::new(0), TerminalId::new(15));
         let stream = Stream::new(1, Purpose::Route, 0);
         let asked = |packets, on: &mut Vec<u32>| {
             let before = on.clone();
-            let found = ask(routed, ends, &|n| stream.owned_by(n), packets, &shared, on).expect("a way");
+            let found = ask(routed, from, to, &|n| stream.owned_by(n), packets, &shared, on).expect("a way");
             assert_eq!(before, *on, "it leaves the links as they were");
             assert_eq!(found.links.iter().map(|l| l.1).sum::<u32>(), 4 * WHOLE);
             found

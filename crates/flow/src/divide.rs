@@ -45,7 +45,8 @@ pub enum Single {
 /// Why it is not divided: paths are too many, too long, or end elsewhere.
 pub fn divide(
     Routed { fabric, routing }: Routed<'_>,
-    (source, destination): (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: Stream,
     most: usize,
 ) -> Result<Division, Single> {
@@ -146,8 +147,8 @@ mod tests {
         routing: &dyn Routing,
         ends: (u32, u32),
     ) -> Result<Division, Single> {
-        let ends = (TerminalId::new(ends.0), TerminalId::new(ends.1));
-        divide(Routed { fabric, routing }, ends, Stream::new(1, Purpose::Route, 0), most)
+        let (from, to) = (TerminalId::new(ends.0), TerminalId::new(ends.1));
+        divide(Routed { fabric, routing }, from, to, Stream::new(1, Purpose::Route, 0), most)
     }
 
     fn division(fabric: &Fabric, routing: &dyn Routing, ends: (u32, u32)) -> Option<Division> {

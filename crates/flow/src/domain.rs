@@ -259,14 +259,21 @@ impl FlowDomain {
     }
 
     /// Sends a message of traffic now.
-    fn send_plain(&mut self, ends: (TerminalId, TerminalId), what: What, fx: &mut impl Effects<Self>) {
-        self.send_now(ends, what, None, fx);
+    fn send_plain(
+        &mut self,
+        source: TerminalId,
+        destination: TerminalId,
+        what: What,
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.send_now(source, destination, what, None, fx);
     }
 
     /// Sends a message now, from and to.
     fn send_now(
         &mut self,
-        (source, destination): (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         What { bytes, rate, reply }: What,
         ahead: Option<Ahead>,
         fx: &mut impl Effects<Self>,
@@ -412,8 +419,8 @@ impl FlowDomain {
             (traffic.reply(to, from, *index - 1), traffic.requests())
         };
         if let Some((rank, bytes)) = answer {
-            let ends = (message.destination, setup.placement[rank.index()]);
-            self.send_plain(ends, What { bytes, rate: None, reply }, fx);
+            let to = setup.placement[rank.index()];
+            self.send_plain(message.destination, to, What { bytes, rate: None, reply }, fx);
         }
     }
 
@@ -447,7 +454,7 @@ impl FlowDomain {
             let index = self.sources[terminal.index()].index;
             let rate = traffic.rate(rank, index);
             let destination = setup.placement[message.destination.index()];
-            self.send_plain((terminal, destination), What { bytes: message.bytes, rate, reply: false }, fx);
+            self.send_plain(terminal, destination, What { bytes: message.bytes, rate, reply: false }, fx);
             self.sources[terminal.index()].index += 1;
             let next = traffic.message(rank, index + 1, message.time);
             if next.is_some_and(|n| n.time == message.time) {
@@ -546,7 +553,7 @@ impl Domain for FlowDomain {
 impl Carrier for FlowDomain {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
         let Posting { source, destination, bytes, ahead } = posting;
-        self.send_now((source, destination), What { bytes, rate: None, reply: false }, Some(ahead), fx);
+        self.send_now(source, destination, What { bytes, rate: None, reply: false }, Some(ahead), fx);
     }
 
     fn next_delivery(&mut self, fx: &mut impl Effects<Self>) -> Option<Delivery> {

@@ -52,17 +52,17 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let count: u64 = by_hops.iter().map(|m| m.count).sum();
     let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
-    let rate = setup.links.first().map(|l| (l.bandwidth.bytes_per_s(), 1));
+    let rate = setup.links.first().map(|l| l.bandwidth.bytes_per_s());
     summary.throughput =
-        rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
-    summary.verdict = judge(setup, cx, &ended, (simulated, summary.throughput));
+        rate.and_then(|r| throughput(&setup.jobs, r, 1, o.bytes.1, simulated.checked_sub(setup.warmup)));
+    summary.verdict = judge(setup, cx, &ended, simulated, summary.throughput);
     let over = programs::stuck(&cx.roster, ended.host.standing()).is_done();
-    summary.jobs = jobs(setup, o, (done, ended.dry, over));
+    summary.jobs = jobs(setup, o, done, ended.dry, over);
     summary.nodes = o.tally.nodes(&cx.roster);
     summary.links = links(cx, &uses);
     let causes = o.tally.causes(&cx.roster, cx.rank.cells(), over);
     critical::add(&mut summary.jobs, causes.as_ref());
-    let mut tables = tables::all(setup, cx, (&ended, causes.as_ref()), &uses);
+    let mut tables = tables::all(setup, cx, &ended, causes.as_ref(), &uses);
     tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     if let Some(asked) = &setup.energy {
         // A platform's one router is none: it holds the hosts together.
@@ -118,7 +118,7 @@ fn uses(cx: &Context, domain: &mut FlowDomain, simulated: Ps) -> Vec<LinkUse> {
 }
 
 /// Programs have a makespan once they are `over`, whatever traffic still does.
-fn jobs(setup: &FlowSetup, o: &Observer, (closed, dry, over): (bool, bool, bool)) -> Vec<Job> {
+fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool, over: bool) -> Vec<Job> {
     let each = setup.jobs.iter().zip(&o.jobs);
     each.map(|(job, sums)| {
         let program = job.work.program().is_some();

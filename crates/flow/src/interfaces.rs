@@ -73,7 +73,7 @@ impl MessageNetwork for Interfaces {
         self.cx.seed
     }
 
-    fn send(&mut self, now: Ps, (source, destination): (TerminalId, TerminalId), message: Message) -> bool {
+    fn send(&mut self, now: Ps, source: TerminalId, destination: TerminalId, message: Message) -> bool {
         let pair = self.network.pair(source, destination);
         self.sent += 1;
         let ends = Pair { source, destination, row: pair };
@@ -167,9 +167,9 @@ mod tests {
         for _ in 0..600 {
             let Some(tag) = (0..40).find(|tag| !under_way.contains(tag)) else { panic!("some tag is free") };
             let from = random.below(72) as u32;
-            let ends = (TerminalId::new(from), TerminalId::new((from + 1 + random.below(71) as u32) % 72));
+            let to = (from + 1 + random.below(71) as u32) % 72;
             let message = Message { network: 0, bytes: 1 << random.below(18), tag };
-            assert!(network.send(now, ends, message));
+            assert!(network.send(now, TerminalId::new(from), TerminalId::new(to), message));
             assert!(under_way.insert(tag));
             while under_way.len() > 30 || random.below(3) == 0 && !under_way.is_empty() {
                 let next = network.next().expect("messages are under way");

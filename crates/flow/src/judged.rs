@@ -17,12 +17,13 @@ pub fn judge(
     setup: &FlowSetup,
     cx: &Context,
     ended: &Ended,
-    (simulated, throughput): (Ps, Option<Throughput>),
+    simulated: Ps,
+    throughput: Option<Throughput>,
 ) -> Verdict {
     let mut verdict = Verdict::ok();
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
     let stuck = programs::stuck(&cx.roster, ended.host.standing());
-    how_it_ended(cx, ended, (closed, &stuck), &mut verdict);
+    how_it_ended(cx, ended, closed, &stuck, &mut verdict);
     if stuck.unreceived > 0 && closed {
         verdict.flag("unreceived-messages");
         if stuck.is_done() {
@@ -104,7 +105,7 @@ fn approximate(config: &FlowConfig, batches: &Delays, verdict: &mut Verdict) {
 }
 
 /// Overflow, deadlock, dead links, limits, and what is left of programs.
-fn how_it_ended(cx: &Context, ended: &Ended, (closed, stuck): (bool, &Stuck), verdict: &mut Verdict) {
+fn how_it_ended(cx: &Context, ended: &Ended, closed: bool, stuck: &Stuck, verdict: &mut Verdict) {
     let domain = &ended.domain;
     let active = domain.sharing.active();
     if domain.overflow {

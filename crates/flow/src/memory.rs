@@ -83,10 +83,10 @@ fn width(setup: &FlowSetup) -> Option<Width> {
         return None;
     }
     for (fabric, routing) in networks.into_iter().flatten() {
-        let wide = |ends: (TerminalId, TerminalId)| {
-            let asked = ends.0 != ends.1 && !fabric.is_cut_off(ends.0) && !fabric.is_cut_off(ends.1);
+        let wide = |(from, to): (TerminalId, TerminalId)| {
+            let asked = from != to && !fabric.is_cut_off(from) && !fabric.is_cut_off(to);
             let routed = Routed { fabric, routing: &**routing };
-            asked.then(|| links(routed, ends, &|n| stream.owned_by(n << 24), most)).flatten()
+            asked.then(|| links(routed, from, to, &|n| stream.owned_by(n << 24), most)).flatten()
         };
         for job in &setup.jobs {
             let ranks = &job.placement;
@@ -103,14 +103,17 @@ fn width(setup: &FlowSetup) -> Option<Width> {
 /// Links of a message, if it is divided. Where it is by load, no packets meet.
 fn links(
     routed: Routed<'_>,
-    ends: (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: &dyn Fn(u64) -> Stream,
     most: u64,
 ) -> Option<u64> {
     if routed.routing.facts().oblivious {
-        return division(routed, ends, random, most).ok().map(|found| found.links.len() as u64);
+        return division(routed, source, destination, random, most)
+            .ok()
+            .map(|found| found.links.len() as u64);
     }
-    let (path, fixed) = walk(routed, ends, random(0), None)?;
+    let (path, fixed) = walk(routed, source, destination, random(0), None)?;
     let between = u64::from(path.routers.saturating_sub(1));
     (!fixed).then(|| most.min(2 + 2 * between * u64::from(WHOLE)))
 }

@@ -157,7 +157,7 @@ impl Network {
         }
         if self.asks(cx, ends, identity) {
             match self.asked(cx, sharing, ends, message)? {
-                Some(both) => return Ok(self.add_asked(cx, sharing, &both)),
+                Some((there, back)) => return Ok(self.add_asked(cx, sharing, &there, &back)),
                 // Too many links for one message are too many for all of its pair.
                 None => {
                     (self.asks[pair as usize], self.whole[pair as usize]) = (Some(false), Some(Single::Wide))
@@ -196,9 +196,9 @@ impl Network {
         if !cx.config.divided || source == destination || self.whole[row as usize].is_some() {
             return None;
         }
-        let there = self.division(cx, (source, destination), identity);
+        let there = self.division(cx, source, destination, identity);
         let back = || match sharing.has_cross_traffic() {
-            true => self.division(cx, (destination, source), identity),
+            true => self.division(cx, destination, source, identity),
             false => Ok(Division { links: Vec::new(), routers: 0.0, alike: true }),
         };
         let both = there.and_then(|there| Ok((there, back()?)));
@@ -223,11 +223,12 @@ impl Network {
     fn division(
         &self,
         cx: &Context,
-        ends: (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         identity: u64,
     ) -> Result<Division, Single> {
         let routed = self.routed(cx).ok_or(Single::Undivided)?;
-        division(routed, ends, &packet(self.random, identity), cx.config.max_links)
+        division(routed, source, destination, &packet(self.random, identity), cx.config.max_links)
     }
 
     /// The network and its routing as they are now; none of a platform.
@@ -248,7 +249,7 @@ impl Network {
         }
         let routed = self.routed(cx).filter(|routed| !routed.routing.facts().oblivious);
         let random = packet(self.random, identity)(0);
-        let first = routed.and_then(|routed| walk(routed, (source, destination), random, None));
+        let first = routed.and_then(|routed| walk(routed, source, destination, random, None));
         let asks = first.is_some_and(|(_, fixed)| !fixed);
         self.asks[row as usize] = Some(asks);
         asks
@@ -271,15 +272,16 @@ impl Network {
         let lost = Lost { source, destination };
         let routed = self.routed(cx).ok_or(lost)?;
         let (random, on) = (packet(self.random, identity), self.flows.as_mut().ok_or(lost)?);
-        let mut ask = |ends| by_load::ask(routed, ends, &random, packets, &self.shared, on).ok_or(lost);
-        let there = ask((source, destination))?;
-        let back = if sharing.has_cross_traffic() { ask((destination, source))? } else { Asked::default() };
+        let mut ask =
+            |from, to| by_load::ask(routed, from, to, &random, packets, &self.shared, on).ok_or(lost);
+        let there = ask(source, destination)?;
+        let back = if sharing.has_cross_traffic() { ask(destination, source)? } else { Asked::default() };
         let wide = there.links.len().max(back.links.len()) as u64 > cx.config.max_links;
         Ok((!wide).then_some((there, back)))
     }
 
     /// A route for one message over the paths that its packets found.
-    fn add_asked(&mut self, cx: &Context, sharing: &mut Sharing, (there, back): &(Asked, Asked)) -> u32 {
+    fn add_asked(&mut self, cx: &Context, sharing: &mut Sharing, there: &Asked, back: &Asked) -> u32 {
         self.by_load = true;
         let between = cx.config.router_delay as f64 * 1e-12 * there.routers();
         let route = sharing.divided(&there.parts(), &back.parts(), between);
@@ -307,8 +309,8 @@ impl Network {
             let old = sharing.route_of_flow(flow);
             self.count(sharing, old, false);
             let found = self.asked(cx, sharing, pair, message).ok().flatten();
-            let other = found.filter(|found| found.0.differs(sharing.route_of(old).parts(WHOLE)));
-            let new = other.map_or(old, |found| self.add_asked(cx, sharing, &found));
+            let other = found.filter(|(there, _)| there.differs(sharing.route_of(old).parts(WHOLE)));
+            let new = other.map_or(old, |(there, back)| self.add_asked(cx, sharing, &there, &back));
             if new != old && sharing.redivide(at, flow, new) {
                 self.count(sharing, new, true);
                 sharing.forget(old);
@@ -341,7 +343,7 @@ impl Network {
         }
         let routed = self.routed(cx).ok_or(lost)?;
         let loads = self.flows.as_deref().map(|parts| Loads { shared: &self.shared, parts });
-        walk(routed, (source, destination), self.random.owned_by(identity), loads).ok_or(lost)
+        walk(routed, source, destination, self.random.owned_by(identity), loads).ok_or(lost)
     }
 
     /// Counts a flow that begins or ends on its route, for routings that look at it.
@@ -387,20 +389,21 @@ fn packet(random: Stream, identity: u64) -> impl Fn(u64) -> Stream {
 /// Why it is not divided: all packets take one path, the routing looks at the load, or paths are too many.
 pub fn division(
     routed: Routed<'_>,
-    ends: (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: &dyn Fn(u64) -> Stream,
     most: u64,
 ) -> Result<Division, Single> {
     if !routed.routing.facts().oblivious {
         return Err(Single::Undivided);
     }
-    let walk = |n: u64| walk(routed, ends, random(n), None);
+    let walk = |n: u64| walk(routed, source, destination, random(n), None);
     let (first, fixed) = walk(0).ok_or(Single::Undivided)?;
     // Paths by a hash of the pair are one path, though the routing names several: other packets are asked.
     if fixed || !first.spreads || (1..SAMPLES).all(|n| walk(n).is_some_and(|w| w.0.links == first.links)) {
         return Err(Single::Undivided);
     }
-    divide(routed, ends, random(0), usize::try_from(most).unwrap_or(usize::MAX))
+    divide(routed, source, destination, random(0), usize::try_from(most).unwrap_or(usize::MAX))
 }
 
 /// Solver's links of a platform are numbered as the platform's.

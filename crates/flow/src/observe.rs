@@ -219,7 +219,7 @@ impl Observe<Record> for Observer {
                 job.last = job.last.max(f.time);
                 let (job, first) = self.cx.rank[f.terminal];
                 let rank = self.cx.roster.number(job, first).plus(u32::from(f.slot));
-                self.tally.add(&f, (job, rank), self.cx.measure.operations);
+                self.tally.add(&f, job, rank, self.cx.measure.operations);
             }
         }
     }

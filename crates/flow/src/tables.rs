@@ -22,7 +22,8 @@ use results::{
 pub fn all(
     setup: &FlowSetup,
     cx: &Context,
-    (ended, causes): (&Ended, Option<&Causes<'_>>),
+    ended: &Ended,
+    causes: Option<&Causes<'_>>,
     uses: &[LinkUse],
 ) -> Vec<Table> {
     let mut tables = vec![topology(cx, uses), links(cx, uses), series(cx, ended)];
@@ -34,7 +35,7 @@ pub fn all(
         tables.push(messages(ended));
     }
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, (&cx.roster, cx.rank.cells()), causes));
+    tables.extend(ended.observer.tally.tables(&jobs, &cx.roster, cx.rank.cells(), causes));
     tables
 }
 

@@ -71,7 +71,8 @@ impl Congestion for View<'_> {
 #[must_use]
 pub fn walk(
     routed: Routed<'_>,
-    ends: (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: Stream,
     loads: Option<Loads<'_>>,
 ) -> Option<(Path, bool)> {
@@ -85,7 +86,7 @@ pub fn walk(
             spreads |= options.windows(2).any(|w| w[0].port != w[1].port);
         }
     };
-    let routers = follow(routed, ends, random, loads, &mut links, &mut look)?;
+    let routers = follow(routed, source, destination, random, loads, &mut links, &mut look)?;
     Some((Path { links, routers, spreads, between: 0.0 }, fixed))
 }
 
@@ -93,7 +94,8 @@ pub fn walk(
 /// hop before it is decided.
 pub fn follow(
     Routed { fabric, routing }: Routed<'_>,
-    (source, destination): (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     random: Stream,
     loads: Option<Loads<'_>>,
     links: &mut Vec<u32>,

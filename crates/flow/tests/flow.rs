@@ -160,11 +160,11 @@ fn ping_pong_answers_at_once() {
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
     let given = [("count", int(10)), ("partners", base::param::Value::Text("fixed".to_owned()))];
-    let work = samples::traffic("ping-pong", &given, ("constant", 1.0), (2, 500, bandwidth), 1);
+    let work = samples::traffic("ping-pong", &given, "constant", 1.0, (2, 500, bandwidth), 1);
     let (summary, _) = run(&setup(&fabric, Arc::clone(&routing), work));
     assert_eq!(summary.jobs[0].makespan_ps, Some(20 * (2 * US + 500_000)));
     // Both ping at once over cables with two directions: twice the messages in the same time.
-    let work = samples::traffic("ping-pong", &given[..1], ("constant", 1.0), (2, 500, bandwidth), 1);
+    let work = samples::traffic("ping-pong", &given[..1], "constant", 1.0, (2, 500, bandwidth), 1);
     let (summary, _) = run(&setup(&fabric, routing, work));
     assert_eq!(summary.jobs[0].makespan_ps, Some(20 * (2 * US + 500_000)));
     assert_eq!(summary.messages.map(|m| m.delivered), Some(40));
@@ -224,7 +224,7 @@ fn rendezvous_takes_three_messages() {
         ("vector", int(100_000)),
         ("iterations", int(1)),
     ];
-    let work = samples::traffic("collective", &given, ("constant", 1.0), (2, 0, bandwidth), 1);
+    let work = samples::traffic("collective", &given, "constant", 1.0, (2, 0, bandwidth), 1);
     let mut setup = setup(&fabric, routing, work);
     setup.config.eager = 100_000;
     let eager = run(&setup).0;
@@ -303,7 +303,7 @@ fn uniform(load: f64, count: u64, until: Until) -> FlowSetup {
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let count = [("count", base::param::Value::Int(count))];
     let rate = Bandwidth::new(1_000_000_000, 1).expect("a rate");
-    let work = samples::traffic("uniform", &count, ("poisson", load), (8, 10_000, rate), 1);
+    let work = samples::traffic("uniform", &count, "poisson", load, (8, 10_000, rate), 1);
     FlowSetup { until, ..setup(&fabric, routing, work) }
 }
 
@@ -325,7 +325,7 @@ fn links_that_cannot_keep_up_are_reported_and_a_near_miss_is_not() {
 
 #[test]
 fn a_message_on_one_path_of_many_is_reported() {
-    let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let fabric = samples::dragonfly(72, "minimal", "constant", 0.5).fabric;
     for (routing, divided, flagged) in [
         ("minimal", true, false),
         ("valiant", true, false),
@@ -345,7 +345,7 @@ fn a_message_on_one_path_of_many_is_reported() {
 /// How many messages would be divided over too many links is reported.
 #[test]
 fn messages_on_too_wide_routes_take_one_path_and_are_counted() {
-    let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let fabric = samples::dragonfly(72, "minimal", "constant", 0.5).fabric;
     let messages: Vec<_> = (0..5).map(|n| (0, n, 60 + n % 2, 1_000_000)).collect();
     for (max_links, wide) in [(50, true), (4096, false)] {
         let routing = samples::routing(&fabric, "valiant", &[]);
@@ -411,7 +411,7 @@ fn random_list(terminals: u32, seed: u64) -> Vec<(Ps, u32, u32, u64)> {
 /// before its terminal's link lets it), shares stay within capacities, and a second run is the same.
 #[test]
 fn messages_that_are_divided_by_load_arrive_once_and_not_too_early() {
-    let dragonfly = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let dragonfly = samples::dragonfly(72, "minimal", "constant", 0.5).fabric;
     let torus = samples::topology("torus", &[("dims", base::param::Value::Ints(vec![4, 4]))]);
     let tree = samples::topology("fat-tree", &[("k", int(4)), ("levels", int(3))]);
     let least = [("up", base::param::Value::Text("least-queue".to_owned()))];
@@ -450,7 +450,7 @@ fn messages_that_are_divided_by_load_arrive_once_and_not_too_early() {
 /// A whole group sends to the next, over one cable: by load most of it goes other ways, and its time comes near that of Valiant's even spread.
 #[test]
 fn divisions_follow_the_load() {
-    let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    let fabric = samples::dragonfly(72, "minimal", "constant", 0.5).fabric;
     let messages: Vec<_> = (0..8).map(|n| (0, n, 8 + n, 1_000_000)).collect();
     let makespan = |routing: &str, divided: bool| {
         let routing = samples::routing(&fabric, routing, &[]);

@@ -88,7 +88,7 @@ fn counted(pattern: &str, hosts: Option<&Path>, mapping: &str) -> Result<(), Str
     };
     let counted = asked
         .plan(&network.subnet)
-        .and_then(|plan| count(&network, &plan, (Multipath::First, false), &mut |_| true));
+        .and_then(|plan| count(&network, &plan, Multipath::First, false, &mut |_| true));
     counted.map(drop).map_err(|e| text::of(&e))
 }
 

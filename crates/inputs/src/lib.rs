@@ -38,61 +38,61 @@ pub struct Reader {
 }
 
 /// A reader whose corpus is all it begins with.
-const fn reader(name: &'static str, read: Read, (base, per_byte): (u64, u64)) -> Reader {
+const fn reader(name: &'static str, read: Read, base: u64, per_byte: u64) -> Reader {
     Reader { name, read, per_byte, base: base << 20, made: Vec::new, seal: None }
 }
 
 /// Every reader, in the order in which they are run.
 pub const READERS: &[Reader] = &[
-    reader("experiment", experiments::experiment, (8, 400)),
-    reader("goal_text", programs::goal_text, (8, 400)),
-    reader("goal_binary", programs::goal_binary, (8, 400)),
-    reader("ranks", programs::program, (16, 400)),
-    reader("packed", programs::program, (64, 400)),
-    reader("trace_list", programs::program, (16, 400)),
-    Reader { seal: Some(archives::seal), ..reader("tar", programs::program, (16, 400)) },
-    reader("simgrid_ti", programs::program, (16, 400)),
-    reader("allprof", programs::program, (16, 400)),
-    reader("dumpi", programs::program, (16, 400)),
-    reader("chakra_json", programs::program, (16, 400)),
-    reader("chakra", programs::program, (16, 400)),
-    reader("otf2", programs::otf2, (32, 400)),
-    reader("dot", clusters::cluster, (16, 1000)),
-    reader("ibnetdiscover", clusters::cluster, (16, 1000)),
-    reader("ibnetdiscover_ports", clusters::cluster, (16, 1000)),
-    reader("iblinkinfo", clusters::cluster, (16, 1000)),
-    reader("db_csv", clusters::cluster, (16, 1000)),
-    reader("subnet_lst", clusters::cluster, (16, 1000)),
-    reader("forwarding", clusters::cluster, (16, 1000)),
-    reader("lanes", clusters::cluster, (16, 1000)),
-    reader("graph", networks::graph, (8, 400)),
-    reader("platform_xml", networks::platform, (8, 400)),
-    reader("platform_json", networks::platform, (8, 400)),
-    reader("routing_table", networks::routing_table, (8, 400)),
-    reader("source_routes", networks::source_routes, (8, 400)),
-    reader("pairs", experiments::pairs, (64, 400)),
-    reader("pairs_csv", experiments::pairs_csv, (64, 400)),
-    reader("htsim", experiments::htsim, (64, 400)),
-    reader("matrix", experiments::matrix, (64, 400)),
-    reader("sizes", experiments::sizes, (64, 400)),
-    reader("placement", experiments::placement, (64, 400)),
-    reader("predictor", experiments::predictor, (64, 400)),
-    reader("fits", experiments::fits, (64, 400)),
-    reader("scenarios", experiments::scenarios, (64, 400)),
-    reader("mapping", clusters::mapping, (16, 400)),
-    reader("pair_list", clusters::pair_list, (16, 400)),
+    reader("experiment", experiments::experiment, 8, 400),
+    reader("goal_text", programs::goal_text, 8, 400),
+    reader("goal_binary", programs::goal_binary, 8, 400),
+    reader("ranks", programs::program, 16, 400),
+    reader("packed", programs::program, 64, 400),
+    reader("trace_list", programs::program, 16, 400),
+    Reader { seal: Some(archives::seal), ..reader("tar", programs::program, 16, 400) },
+    reader("simgrid_ti", programs::program, 16, 400),
+    reader("allprof", programs::program, 16, 400),
+    reader("dumpi", programs::program, 16, 400),
+    reader("chakra_json", programs::program, 16, 400),
+    reader("chakra", programs::program, 16, 400),
+    reader("otf2", programs::otf2, 32, 400),
+    reader("dot", clusters::cluster, 16, 1000),
+    reader("ibnetdiscover", clusters::cluster, 16, 1000),
+    reader("ibnetdiscover_ports", clusters::cluster, 16, 1000),
+    reader("iblinkinfo", clusters::cluster, 16, 1000),
+    reader("db_csv", clusters::cluster, 16, 1000),
+    reader("subnet_lst", clusters::cluster, 16, 1000),
+    reader("forwarding", clusters::cluster, 16, 1000),
+    reader("lanes", clusters::cluster, 16, 1000),
+    reader("graph", networks::graph, 8, 400),
+    reader("platform_xml", networks::platform, 8, 400),
+    reader("platform_json", networks::platform, 8, 400),
+    reader("routing_table", networks::routing_table, 8, 400),
+    reader("source_routes", networks::source_routes, 8, 400),
+    reader("pairs", experiments::pairs, 64, 400),
+    reader("pairs_csv", experiments::pairs_csv, 64, 400),
+    reader("htsim", experiments::htsim, 64, 400),
+    reader("matrix", experiments::matrix, 64, 400),
+    reader("sizes", experiments::sizes, 64, 400),
+    reader("placement", experiments::placement, 64, 400),
+    reader("predictor", experiments::predictor, 64, 400),
+    reader("fits", experiments::fits, 64, 400),
+    reader("scenarios", experiments::scenarios, 64, 400),
+    reader("mapping", clusters::mapping, 16, 400),
+    reader("pair_list", clusters::pair_list, 16, 400),
     Reader {
         made: portals_records::made,
         seal: Some(portals_records::seal),
-        ..reader("portals_record", portals_records::record, (64, 400))
+        ..reader("portals_record", portals_records::record, 64, 400)
     },
     Reader {
         made: checkpoints::made,
         seal: Some(checkpoints::seal),
-        ..reader("checkpoint", checkpoints::checkpoint, (64, 400))
+        ..reader("checkpoint", checkpoints::checkpoint, 64, 400)
     },
-    Reader { made: stored::made_run, ..reader("run", stored::run, (32, 400)) },
-    Reader { made: stored::made_sweep, ..reader("sweep", stored::sweep, (32, 400)) },
+    Reader { made: stored::made_run, ..reader("run", stored::run, 32, 400) },
+    Reader { made: stored::made_sweep, ..reader("sweep", stored::sweep, 32, 400) },
 ];
 
 impl Reader {

@@ -3,7 +3,7 @@
 use base::index::RankId;
 use netloom::{Input, Registry, RunOptions, Silent, prepare::machine_of_text};
 use portals::{
-    core::call::Call,
+    core::{call::Call, types::Count},
     record::{MAGIC, Record, Recorder, Step, sum},
     replay,
 };
@@ -79,11 +79,11 @@ pub fn made() -> Vec<Vec<u8>> {
         recorder.step(rank, Step::Barrier);
         recorder.events(rank, vec![7], 0, false);
         recorder.counts(rank, vec![(1, 1)], 0, false);
-        recorder.step(rank, Step::Count { counter: 1, shown: (0, 0), again: 2 });
+        recorder.step(rank, Step::Count { counter: 1, shown: Count::default(), again: 2 });
         recorder.asked(rank, Call::NiFini(0), Ok(0), Vec::new());
         recorder.ended(rank, 10_000);
     }
-    recorder.finish(20_000, (0, 0), vec![(9, 1)]).expect("memory takes it");
+    recorder.finish(20_000, 0, 0, vec![(9, 1)]).expect("memory takes it");
     vec![std::mem::take(&mut to.0.lock().expect("nobody fails with it"))]
 }
 

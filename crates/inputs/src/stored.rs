@@ -58,8 +58,8 @@ pub fn run(files: &[PathBuf]) -> Result<(), String> {
     let read = || compare::load(folder).map_err(|e| text::of(&e));
     let ((a, a_messages), (b, b_messages)) = (read()?, read()?);
     let compared = compare::compare(
-        (&a, a_messages.as_ref()),
-        (&b, b_messages.as_ref()),
+        compare::Side { summary: &a, messages: a_messages.as_ref() },
+        compare::Side { summary: &b, messages: b_messages.as_ref() },
         &compare::Tolerances::default(),
     );
     drop(compare::text(&compared, ["a", "b"], [&a, &b]));

@@ -56,7 +56,8 @@ pub(super) fn run<R: Alone>(
     setup: &DelaySetup,
     cx: &Context,
     mut run: R,
-    (clock, watch): (&Clock, Watch<'_>),
+    clock: &Clock,
+    watch: Watch<'_>,
 ) -> Result<DelayFinished, Failure> {
     if let Some(mut state) = watch.resume
         && (run.load(&mut state).is_err() || !state.is_empty())

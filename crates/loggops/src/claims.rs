@@ -26,7 +26,7 @@ pub(super) fn read_again(cx: &Context, rank: GlobalRank, number: u32) -> Option<
 }
 
 /// True if the program sends a message so: with this context and tag, these bytes, to this rank.
-pub(super) fn is_sent_so(cx: &Context, message: &Seen, (context, tag): (u32, u32)) -> bool {
+pub(super) fn is_sent_so(cx: &Context, message: &Seen, context: u32, tag: u32) -> bool {
     let from = GlobalRank::new(message.from);
     read_again(cx, from, message.number).is_some_and(|op| {
         let to = cx.host(cx.place(from).job, op.peer);
@@ -81,7 +81,7 @@ impl DelayDomain {
             if self.row(m.to) != host {
                 claim.faults.push(format!("keeps a message for rank {}", m.to));
             }
-            if found.len() < READ_AGAIN && !is_sent_so(&self.cx, &message, (m.context, m.tag)) {
+            if found.len() < READ_AGAIN && !is_sent_so(&self.cx, &message, m.context, m.tag) {
                 claim
                     .faults
                     .push(format!("keeps message {} of rank {}, sent otherwise", m.number, message.from));

@@ -89,7 +89,7 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     places.dedup();
     let spreads = match &delays {
         Some(delays) => delays.spreads(&places),
-        None => survey(fabric, &links, (pieces, given), &places),
+        None => survey(fabric, &links, pieces, given, &places),
     };
     if latency {
         config.latency = spreads.map_or(1, |s| s.latency.mean).max(1);

@@ -69,10 +69,11 @@ pub fn block(
     fabric: &Fabric,
     bits: f64,
     time: Ps,
-    delivered: (u64, u64),
+    messages: u64,
+    bytes: u64,
 ) -> results::summary::Energy {
     let between = fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
     let uses = [Use { class: "between routers".to_owned(), links: between, bits, ..Use::default() }];
     let parts = (u64::from(fabric.routers()), u64::from(fabric.terminals()));
-    energy.block(&Consumed { time, parts, uses: &uses, delivered })
+    energy.block(&Consumed { time, parts, uses: &uses, delivered: (messages, bytes) })
 }

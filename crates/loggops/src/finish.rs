@@ -108,16 +108,16 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     if let (Some(energy), Some(fabric), Some(windows), Some(resilient)) =
         (&setup.energy, &setup.fabric, &observer.windows, &cx.config.resilient)
     {
-        let delivered = (summary.messages.map_or(0, |m| m.delivered), summary.bytes_delivered);
-        let bits = windows.bits(resilient);
-        summary.energy = Some(energy::block(energy, fabric, bits, summary.simulated_ps, delivered));
+        let messages = summary.messages.map_or(0, |m| m.delivered);
+        let (bits, time, bytes) = (windows.bits(resilient), summary.simulated_ps, summary.bytes_delivered);
+        summary.energy = Some(energy::block(energy, fabric, bits, time, messages, bytes));
     }
     let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
     let paths = paths(cx, &mut observer, &makespans, &stuck);
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
         job.critical_path = critical::summed(path);
     }
-    let mut tables = tables::all(cx, &names, &mut observer, (&makespans, transfers.as_ref()));
+    let mut tables = tables::all(cx, &names, &mut observer, &makespans, transfers.as_ref());
     tables.extend(summary.energy.as_ref().map(model::energy::table));
     tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {

@@ -184,7 +184,7 @@ impl Follower {
     /// A send was taken up.
     #[inline(never)]
     pub fn sending(&mut self, cx: &Context, s: &Sending) {
-        let message = seen(cx, (s.host, s.to), s.number, s.bytes, s.arrival);
+        let message = seen(cx, s.host, s.to, s.number, s.bytes, s.arrival);
         self.messages.sent(message);
         if cx.config.cost == Cost::LogGops && has_one_processor(cx) {
             let course = self.course(s.host);
@@ -242,7 +242,7 @@ impl Follower {
     /// A message was received.
     #[inline(never)]
     pub fn received(&mut self, cx: &Context, r: &Received) {
-        let message = seen(cx, (r.from, r.host), r.send, r.bytes, r.arrival);
+        let message = seen(cx, r.from, r.host, r.send, r.bytes, r.arrival);
         // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
         let earliest = if cx.cpus == 1 { r.arrival.max(r.posted) } else { 0 };
         self.messages.arrived(message, r.end, earliest);
@@ -315,7 +315,7 @@ fn has_one_processor(cx: &Context) -> bool {
 
 /// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.
 #[inline]
-fn seen(cx: &Context, (from, to): (GlobalRank, GlobalRank), number: u32, bytes: u64, arrival: Ps) -> Seen {
+fn seen(cx: &Context, from: GlobalRank, to: GlobalRank, number: u32, bytes: u64, arrival: Ps) -> Seen {
     let time = if cx.landing { 0 } else { arrival };
     Seen { from: from.number(), to: to.number(), number, bytes, time }
 }

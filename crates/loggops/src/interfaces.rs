@@ -59,7 +59,7 @@ impl Interfaces {
     }
 
     /// A message begins to pass a side of an interface once that is free: when it begins, and when its last byte has passed.
-    fn pass(&mut self, now: Ps, (from, to): (TerminalId, TerminalId), side: usize, bytes: u64) -> (Ps, Ps) {
+    fn pass(&mut self, now: Ps, from: TerminalId, to: TerminalId, side: usize, bytes: u64) -> (Ps, Ps) {
         let terminal = if side == 0 { from } else { to };
         if self.free.len() <= terminal.index() {
             self.free.resize(terminal.index() + 1, [0; 2]);
@@ -91,10 +91,11 @@ impl MessageNetwork for Interfaces {
     fn send(
         &mut self,
         now: Ps,
-        (from, to): (TerminalId, TerminalId),
+        from: TerminalId,
+        to: TerminalId,
         Message { bytes, tag, .. }: Message,
     ) -> bool {
-        let (begin, _) = self.pass(now, (from, to), 0, bytes);
+        let (begin, _) = self.pass(now, from, to, 0, bytes);
         debug_assert!(
             from.number() < self.terminals && to.number() < self.terminals,
             "terminals of this network"
@@ -113,7 +114,7 @@ impl MessageNetwork for Interfaces {
             self.due.pop();
             match due {
                 Due::There { from, to, bytes, tag } => {
-                    let (_, last) = self.pass(time, (from, to), 1, bytes);
+                    let (_, last) = self.pass(time, from, to, 1, bytes);
                     self.at(last, Due::In(tag));
                 }
                 Due::In(tag) => {

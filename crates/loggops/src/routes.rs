@@ -111,7 +111,7 @@ impl PathDelays {
         ends.dedup();
         let mut kinds = Kinds::new(fabric.classes().len());
         if ends.len() > MOST_ROUTERS {
-            return Self::mean(fabric, (links, &ends), &mut kinds, (pieces, given));
+            return Self::mean(fabric, links, &ends, &mut kinds, pieces, given);
         }
         let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
         let mut table = Vec::with_capacity(ends.len() * ends.len());
@@ -126,9 +126,11 @@ impl PathDelays {
     /// The same for all pairs: the mean over those of some routers.
     fn mean(
         fabric: &Fabric,
-        (links, ends): (&[LinkParams], &[RouterId]),
+        links: &[LinkParams],
+        ends: &[RouterId],
         kinds: &mut Kinds,
-        (pieces, given): (Pieces, Given),
+        pieces: Pieces,
+        given: Given,
     ) -> Self {
         let mut count = SortedMap::<u16, u64>::new();
         for n in 0..SAMPLED.min(ends.len()) {
@@ -178,7 +180,7 @@ impl PathDelays {
     /// Delay of a message that is sent at once.
     fn alone(&self, path: &Path, bytes: u64) -> Ps {
         let delay = match self.given.latency {
-            Some(given) => over(given, path),
+            Some((latency, hop)) => over(latency, hop, path),
             None => path.fixed.saturating_add(self.pieces.first(path, bytes)),
         };
         match (self.given.cost, self.given.byte) {
@@ -208,7 +210,7 @@ impl PathDelays {
                 }
             }
         }
-        spreads(&self.paths, &pairs, (self.pieces, self.given))
+        spreads(&self.paths, &pairs, self.pieces, self.given)
     }
 }
 
@@ -218,7 +220,8 @@ impl PathDelays {
 pub fn survey(
     fabric: &Fabric,
     links: &[LinkParams],
-    (pieces, given): (Pieces, Given),
+    pieces: Pieces,
+    given: Given,
     terminals: &[TerminalId],
 ) -> Option<Spreads> {
     let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
@@ -235,7 +238,7 @@ pub fn survey(
     let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
     let pairs: Vec<u64> =
         (0..paths.len() as u16).map(|kind| pairs.get(&kind).copied().unwrap_or(0)).collect();
-    spreads(&paths, &pairs, (pieces, given))
+    spreads(&paths, &pairs, pieces, given)
 }
 
 /// So many of some terminals at most, evenly spread.
@@ -245,7 +248,7 @@ fn evenly(terminals: &[TerminalId], most: usize) -> impl Iterator<Item = Termina
 }
 
 /// Least, mean and greatest over paths that so many pairs have.
-fn spreads(paths: &[Path], pairs: &[u64], (pieces, given): (Pieces, Given)) -> Option<Spreads> {
+fn spreads(paths: &[Path], pairs: &[u64], pieces: Pieces, given: Given) -> Option<Spreads> {
     debug_assert!(pairs.len() == paths.len(), "pairs by kind of path");
     let of = |value: &dyn Fn(&Path) -> Ps| {
         let all: Vec<(Ps, u64)> =
@@ -256,12 +259,12 @@ fn spreads(paths: &[Path], pairs: &[u64], (pieces, given): (Pieces, Given)) -> O
         Some(Spread { least: values().min()?, mean: (sum / pairs.max(1)) as Ps, most: values().max()? })
     };
     let network = |p: &Path| p.fixed.saturating_add(pieces.first(p, 1));
-    let file = |p: &Path| given.latency.map_or_else(|| network(p), |given| over(given, p));
+    let file = |p: &Path| given.latency.map_or_else(|| network(p), |(latency, hop)| over(latency, hop, p));
     Some(Spreads { latency: of(&network)?, given: of(&file)?, byte: of(&|p| time(p.slowest, 1 << 20))? })
 }
 
 /// A file's latency and time per link, over a path.
-fn over((latency, hop): (Ps, Ps), path: &Path) -> Ps {
+fn over(latency: Ps, hop: Ps, path: &Path) -> Ps {
     latency.saturating_add(hop.saturating_mul(u64::from(path.links)))
 }
 

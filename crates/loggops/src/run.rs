@@ -59,10 +59,10 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let cx = Arc::new(context(setup)?);
     if cx.all_run_ahead() {
         let run = Engineless::new(Arc::clone(&cx), whole(setup, &cx));
-        return alone::run(setup, &cx, run, (&clock, watch));
+        return alone::run(setup, &cx, run, &clock, watch);
     }
     if let Some(tables) = compact::fits(&cx) {
-        return compact::run(setup, &cx, (tables, whole(setup, &cx)), (&clock, watch));
+        return compact::run(setup, &cx, tables, whole(setup, &cx), &clock, watch);
     }
     let parts = (0..cx.partitions()).map(|part| {
         let ranks = cx.bounds[part as usize]..cx.bounds[part as usize + 1];

@@ -25,7 +25,8 @@ pub fn all(
     cx: &Context,
     names: &[String],
     observer: &mut Observer,
-    (makespans, transfers): (&[Ps], Option<&Table>),
+    makespans: &[Ps],
+    transfers: Option<&Table>,
 ) -> Vec<Table> {
     let mut tables = vec![ranks(cx, names, observer, makespans)];
     let job = |(n, name): (usize, _)| JobOf { name, program: Some(&*cx.programs[n]), start: cx.starts[n] };
@@ -69,8 +70,8 @@ fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) 
             within: r.within,
         };
         let span = end - cx.starts[place.job as usize];
-        let name = (names[place.job as usize].as_str(), place.rank);
-        tally::push_rank(&mut table, name, (span, u64::from(cx.cpus), columns), &sums);
+        let (job, cpus) = (names[place.job as usize].as_str(), u64::from(cx.cpus));
+        tally::push_rank(&mut table, job, place.rank, span, cpus, columns, &sums);
     }
     table
 }

@@ -154,7 +154,7 @@ fn every_handler_can_be_undone() {
         let domain = || hosted(stencil(4, 1000, 2), &config, shared);
         let (done, events) = undo_check::run_with_undo(domain(), &mut plain, 1, NEVER);
         assert!(events > 200 && !done.host.is_busy(), "{events} events");
-        undo_check::run_with_rollbacks(domain(), &mut again, (1, NEVER), (20, 5));
+        undo_check::run_with_rollbacks(domain(), &mut again, 1, NEVER, 20, 5);
         assert_eq!(again.0, plain.0, "a rollback left a trace");
     }
 }

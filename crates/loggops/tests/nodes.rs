@@ -271,7 +271,7 @@ proptest! {
         let (_, events) = undo_check::run_with_undo(domain, &mut observer, 5, NEVER);
         prop_assert!(events > 0);
         let (domain, mut rolled) = fresh();
-        undo_check::run_with_rollbacks(domain, &mut rolled, (5, NEVER), (12, seed));
+        undo_check::run_with_rollbacks(domain, &mut rolled, 5, NEVER, 12, seed);
         prop_assert_eq!(observer.fingerprint, rolled.fingerprint);
         prop_assert_eq!(&observer.ranks, &rolled.ranks);
         prop_assert_eq!(expected.messages.unwrap().delivered, observer.ranks.iter().map(|r| r.received).sum::<u64>());

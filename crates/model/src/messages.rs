@@ -25,7 +25,7 @@ pub trait MessageNetwork {
     fn seed(&self) -> u64;
 
     /// Sends a message from one terminal to another; false if there is no path.
-    fn send(&mut self, now: Ps, ends: (TerminalId, TerminalId), message: Message) -> bool;
+    fn send(&mut self, now: Ps, source: TerminalId, destination: TerminalId, message: Message) -> bool;
 
     /// When something happens next.
     fn next(&mut self) -> Option<Ps>;

@@ -84,11 +84,12 @@ impl From<(u32, u64, Bandwidth)> for SampleJob {
 pub fn traffic(
     name: &str,
     given: &[(&str, Value)],
-    arrival: (&str, f64),
+    arrival: &str,
+    load: f64,
     job: impl Into<SampleJob>,
     seed: u64,
 ) -> Work {
-    try_traffic(name, given, arrival, job, seed).unwrap_or_else(|p| panic!("{p:?}"))
+    try_traffic(name, given, arrival, load, job, seed).unwrap_or_else(|p| panic!("{p:?}"))
 }
 
 /// The same, where a number of ranks may be refused.
@@ -101,7 +102,8 @@ pub fn traffic(
 pub fn try_traffic(
     name: &str,
     given: &[(&str, Value)],
-    (arrival, load): (&str, f64),
+    arrival: &str,
+    load: f64,
     job: impl Into<SampleJob>,
     seed: u64,
 ) -> Built<Work> {

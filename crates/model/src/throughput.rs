@@ -8,7 +8,8 @@ use results::summary::Throughput;
 #[must_use]
 pub fn throughput(
     jobs: &[JobSetup],
-    (rate, rails): (f64, u32),
+    rate: f64,
+    rails: u32,
     bytes: u64,
     span: Option<Ps>,
 ) -> Option<Throughput> {

@@ -23,10 +23,11 @@ use model::{Run, setup::JobSetup};
 pub fn assemble(
     experiment: &Experiment,
     options: &RunOptions,
-    watch: (&Phases<'_>, Room<'_>),
+    phases: &Phases<'_>,
+    room: Room<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Box<dyn Run>>, Error> {
-    let network = network::build(experiment, watch, diagnostics)?;
+    let network = network::build(experiment, phases, room, diagnostics)?;
     Ok(with_network(experiment, network, options, diagnostics))
 }
 
@@ -38,12 +39,13 @@ pub fn assemble_jobs(
     experiment: &Experiment,
     jobs: Vec<JobSetup>,
     options: &RunOptions,
-    watch: (&Phases<'_>, Room<'_>),
+    phases: &Phases<'_>,
+    room: Room<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Box<dyn Run>>, Error> {
-    let network = network::build(experiment, watch, diagnostics)?;
+    let network = network::build(experiment, phases, room, diagnostics)?;
     let links = links::build(experiment, diagnostics);
-    Ok(parts::build(experiment, (network, links, jobs), options, diagnostics))
+    Ok(parts::build(experiment, network, links, jobs, options, diagnostics))
 }
 
 /// The same on a network that others of its description share.
@@ -54,7 +56,8 @@ pub fn assemble_shared(
     experiment: &Experiment,
     options: &RunOptions,
     networks: &Networks,
-    watch: (&Phases<'_>, Room<'_>),
+    phases: &Phases<'_>,
+    room: Room<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Box<dyn Run>>, Error> {
     let key = Networks::key(experiment);
@@ -62,7 +65,7 @@ pub fn assemble_shared(
         Some(network) => network,
         None => {
             let before = diagnostics.len();
-            let network = network::build(experiment, watch, diagnostics)?;
+            let network = network::build(experiment, phases, room, diagnostics)?;
             // One that was left out for mistakes elsewhere is not kept for others.
             if diagnostics.len() == before && network.fabric.is_some() {
                 networks.keep(key, &network);
@@ -80,10 +83,10 @@ fn with_network(
     diagnostics: &mut Diagnostics,
 ) -> Option<Box<dyn Run>> {
     let links = links::build(experiment, diagnostics);
-    let mut jobs = jobs::build(experiment, (network.nodes.as_deref(), links.terminal), diagnostics);
+    let mut jobs = jobs::build(experiment, network.nodes.as_deref(), links.terminal, diagnostics);
     if let Some(alone) = options.alone {
         let others = |(n, job): (usize, JobSetup)| if n == alone { job } else { job.idle() };
         jobs = jobs.into_iter().enumerate().map(others).collect();
     }
-    parts::build(experiment, (network, links, jobs), options, diagnostics)
+    parts::build(experiment, network, links, jobs, options, diagnostics)
 }

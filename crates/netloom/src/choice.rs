@@ -105,7 +105,7 @@ fn attempt(
         if at.events - from.events < EVENTS && !patient(world, took) || at.now == from.now {
             return true;
         }
-        trial = Some(measured(scheduling, (from, &at), slowest(world, took)));
+        trial = Some(measured(scheduling, from, &at, slowest(world, took)));
         false
     };
     let watch =
@@ -127,7 +127,7 @@ fn slowest(world: &World, took: Duration) -> f64 {
     world.most(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)).max(1) as f64 / 1e9
 }
 
-fn measured(scheduling: Scheduling, (from, to): (&Progress, &Progress), wall_s: f64) -> Trial {
+fn measured(scheduling: Scheduling, from: &Progress, to: &Progress, wall_s: f64) -> Trial {
     let (events, windows) = (to.events - from.events, to.windows.saturating_sub(from.windows));
     Trial {
         scheduler: scheduling.name().to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 pub use results::{
-    compare::{Comparison, Tolerances, compare},
+    compare::{Comparison, Side, Tolerances, compare},
     compared::text,
 };
 use results::{

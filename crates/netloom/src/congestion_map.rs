@@ -31,7 +31,8 @@ fn ends(file: &Path, ending: &str) -> bool {
 pub fn congestion_map(
     subnet: &Subnet,
     sums: &[u64],
-    (title, palette): (String, Palette),
+    title: String,
+    palette: Palette,
     file: &Path,
 ) -> Result<Vec<u8>, Error> {
     if ends(file, "svg") || ends(file, "pdf") {

@@ -93,7 +93,8 @@ impl Asked<'_> {
         if self.part_subset.is_some() {
             return Err(usage("--part-subset is for two merged patterns"));
         }
-        let list = pairs::from_text(subnet, &read_file(Path::new(file))?).map_err(|e| mistake(file, e))?;
+        let list = pairs::from_text(subnet, &read_file(Path::new(file))?)
+            .map_err(|(line, message)| mistake(file, line, message))?;
         let sends = Sends::Pairs(self.pattern.to_owned(), list.levels.into());
         if let Some(hosts) = list.hosts {
             if self.ranks != 0 || self.hosts.is_some() || !["shuffle", "identity"].contains(&self.mapping) {
@@ -138,7 +139,8 @@ impl Asked<'_> {
     /// Chooses the hosts; 0 ranks are all of them, an even number.
     fn on_hosts(&self, subnet: &Subnet, sends: Sends, ranks: u32) -> Result<Task, Error> {
         let read = |file: &str| -> Result<Vec<u32>, Error> {
-            mapping::from_text(subnet, &read_file(Path::new(file))?).map_err(|e| mistake(file, e))
+            mapping::from_text(subnet, &read_file(Path::new(file))?)
+                .map_err(|(line, message)| mistake(file, line, message))
         };
         let pool = self.hosts.map(|file| read(&file.display().to_string())).transpose()?;
         let all = pool.as_ref().map_or(subnet.hosts.len(), Vec::len) as u32;
@@ -185,7 +187,7 @@ fn usage(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-fn mistake(file: &str, (line, message): (u64, String)) -> Error {
+fn mistake(file: &str, line: u64, message: String) -> Error {
     let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
     Error::new(ErrorKind::Input, format!("{place}: {message}"))
 }
@@ -218,7 +220,8 @@ impl Routes for Reversed<'_> {
 pub fn count(
     network: &Network,
     plan: &Plan,
-    (multipath, reversed): (Multipath, bool),
+    multipath: Multipath,
+    reversed: bool,
     progress: &mut dyn FnMut(u32) -> bool,
 ) -> Result<Counted, Error> {
     let subnet = &network.subnet;

@@ -98,7 +98,7 @@ pub fn figure(spec: &PlotSpec, axes: &[SweepAxis], rows: &[Row]) -> Result<Figur
             spec.name
         ));
     }
-    let plot = plot(spec, (axes, x_axis, names), &samples);
+    let plot = plot(spec, axes, x_axis, names, &samples);
     remarks.extend(beyond(spec, &plot));
     Ok(Figure { name: spec.name.clone(), plot, remarks })
 }
@@ -178,7 +178,9 @@ struct Group {
 
 fn plot(
     spec: &PlotSpec,
-    (axes, x_axis, names): (&[SweepAxis], Option<usize>, Vec<Level>),
+    axes: &[SweepAxis],
+    x_axis: Option<usize>,
+    names: Vec<Level>,
     samples: &[Sample<'_>],
 ) -> Plot {
     let curve = |row: &Row| -> Vec<String> {
@@ -218,7 +220,7 @@ fn plot(
         if series.last().is_none_or(|s: &Series| s.name != *curve) {
             series.push(Series { name: *curve, marks: Vec::new() });
         }
-        let mark = mark(group, spec.bars, (x_unit.factor, y_unit.factor));
+        let mark = mark(group, spec.bars, x_unit.factor, y_unit.factor);
         series.last_mut().expect("it was just made").marks.push(mark);
     }
     if x_axis.is_some() {
@@ -247,7 +249,7 @@ fn number_of<T: PartialEq>(known: &mut Vec<T>, thing: T) -> usize {
 }
 
 /// The mean of some points, with its bar if there are several.
-fn mark(group: &Group, bars: Bars, factors: (f64, f64)) -> Mark {
+fn mark(group: &Group, bars: Bars, x_factor: f64, y_factor: f64) -> Mark {
     let count = group.y.len() as f64;
     let mean = |all: &[f64]| all.iter().sum::<f64>() / count;
     let (x, y) = (mean(&group.x), mean(&group.y));
@@ -263,8 +265,8 @@ fn mark(group: &Group, bars: Bars, factors: (f64, f64)) -> Mark {
             Some((y - half, y + half))
         }
     };
-    let bar = ends.filter(|_| group.y.len() > 1).map(|(a, b)| (a * factors.1, b * factors.1));
-    Mark { x: x * factors.0, y: y * factors.1, bar, hollow: group.hollow }
+    let bar = ends.filter(|_| group.y.len() > 1).map(|(a, b)| (a * y_factor, b * y_factor));
+    Mark { x: x * x_factor, y: y * y_factor, bar, hollow: group.hollow }
 }
 
 /// The kind of value of an axis: that of its first point.

@@ -24,10 +24,11 @@ use workload::{
 /// Without knowing the nodes nothing can be said about jobs, if the model needs a network.
 pub fn build(
     experiment: &Experiment,
-    (fabric, bandwidth): (Option<&Fabric>, Option<Bandwidth>),
+    fabric: Option<&Fabric>,
+    bandwidth: Option<Bandwidth>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<JobSetup> {
-    if unknown(experiment, (fabric, bandwidth), diagnostics) {
+    if unknown(experiment, fabric, bandwidth, diagnostics) {
         return Vec::new();
     }
     let end = experiment.general.duration.filter(|&end| end > 0).unwrap_or(Ps::MAX);
@@ -59,7 +60,8 @@ pub fn build(
 /// True if the network that jobs need has mistakes.
 fn unknown(
     experiment: &Experiment,
-    (fabric, bandwidth): (Option<&Fabric>, Option<Bandwidth>),
+    fabric: Option<&Fabric>,
+    bandwidth: Option<Bandwidth>,
     diagnostics: &Diagnostics,
 ) -> bool {
     let needs = experiment.model.as_ref().map(|m| m.entry.needs);
@@ -148,7 +150,7 @@ fn build_job(
     };
     let work =
         (workload.build)(&context, values).map_err(|problems| section.report(problems, diagnostics)).ok();
-    let (work, compute_ppb) = noisy(work, section, (site.seed, index), diagnostics)?;
+    let (work, compute_ppb) = noisy(work, section, site.seed, index, diagnostics)?;
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
     let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
@@ -162,7 +164,8 @@ fn build_job(
 fn noisy(
     work: Option<Work>,
     section: &Section,
-    place: (u64, u32),
+    seed: u64,
+    job: u32,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Option<Work>, u64)> {
     let factor = match section.get("compute") {
@@ -170,7 +173,7 @@ fn noisy(
         _ => JobSetup::COMPUTE_AS_IS,
     };
     let report = |problems| section.report(problems, diagnostics);
-    let noise = Noise::read(&section.values, factor, place).map_err(report).ok()?;
+    let noise = Noise::read(&section.values, factor, seed, job).map_err(report).ok()?;
     Some(match (work, noise) {
         (Some(Work::Program(program)), Some(noise)) => {
             (Some(Work::Program(noise.on(program))), JobSetup::COMPUTE_AS_IS)

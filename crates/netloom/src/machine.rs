@@ -13,13 +13,14 @@ const MOST: u32 = 1 << 16;
 
 /// The machine of an experiment, for so many ranks if they are known; `None` if it has mistakes.
 pub fn build(
-    (experiment, section): (&Experiment, &Section),
+    experiment: &Experiment,
+    section: &Section,
     run: &dyn Run,
     ranks: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Machine> {
     refuse(experiment, run, diagnostics);
-    let params = interfaces((section, &experiment.portals_nodes), (run, ranks), diagnostics);
+    let params = interfaces(section, &experiment.portals_nodes, run, ranks, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -57,8 +58,10 @@ fn refuse(experiment: &Experiment, run: &dyn Run, diagnostics: &mut Diagnostics)
 
 /// Parameters of all interfaces: the section's, its outages, and those of nodes of their own.
 fn interfaces(
-    (section, nodes): (&Section, &[Section]),
-    (run, ranks): (&dyn Run, Option<u32>),
+    section: &Section,
+    nodes: &[Section],
+    run: &dyn Run,
+    ranks: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Params {
     let mut params = Params::from_values(&section.values);

@@ -43,7 +43,8 @@ pub type Room<'a> = &'a dyn Fn(&str, u64) -> Result<(), Error>;
 /// If the tables of the routing do not fit in memory.
 pub fn build(
     experiment: &Experiment,
-    (phases, room): (&Phases<'_>, Room<'_>),
+    phases: &Phases<'_>,
+    room: Room<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
     if let Some(sizes) = experiment.fabric.as_ref().and_then(sizes) {

@@ -26,14 +26,16 @@ use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
 /// The run of the model that an experiment names; `None` if there are mistakes.
 pub fn build(
     experiment: &Experiment,
-    (network, links, jobs): (Network, Links, Vec<JobSetup>),
+    network: Network,
+    links: Links,
+    jobs: Vec<JobSetup>,
     options: &RunOptions,
     diagnostics: &mut Diagnostics,
 ) -> Option<Box<dyn Run>> {
     let scheduling = schedule::scheduling(experiment, options, diagnostics);
     let model = experiment.model.as_ref()?;
     refuse_saving(experiment, model.entry, diagnostics);
-    refuse_ranks((options, experiment), model.entry, diagnostics);
+    refuse_ranks(options, experiment, model.entry, diagnostics);
     refuse_sections(experiment, model.entry, diagnostics);
     experiment.jobs.iter().for_each(|job| refuse_sharing(experiment, model.entry, job, diagnostics));
     if model.section.complete {
@@ -115,7 +117,8 @@ fn refuse_saving(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut 
 
 /// Refuses several processes for models that run in one.
 fn refuse_ranks(
-    (options, experiment): (&RunOptions, &Experiment),
+    options: &RunOptions,
+    experiment: &Experiment,
     model: &ModelEntry,
     diagnostics: &mut Diagnostics,
 ) {

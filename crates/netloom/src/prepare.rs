@@ -11,7 +11,7 @@ use crate::{
     input::{Input, read_experiment},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes, within},
-    network::{self, Room},
+    network,
     networks::Networks,
     options::RunOptions,
     registry::Registry,
@@ -101,7 +101,7 @@ pub fn prepare_text(
     if experiment.plots {
         watcher.remark("note: [[plot]] draws points of a [sweep]; for a single run it does nothing");
     }
-    prepare_resolved(&experiment, NamedFile { name, text, input }, (options, None), watcher, diagnostics)
+    prepare_resolved(&experiment, NamedFile { name, text, input }, options, None, watcher, diagnostics)
 }
 
 /// Goes on unless whoever watches leaves.
@@ -144,7 +144,8 @@ pub struct NamedFile<'a> {
 pub fn prepare_resolved(
     experiment: &Experiment,
     file: NamedFile<'_>,
-    (options, networks): (&RunOptions, Option<&Networks>),
+    options: &RunOptions,
+    networks: Option<&Networks>,
     watcher: &dyn Watcher,
     mut diagnostics: Diagnostics,
 ) -> Result<Prepared, Error> {
@@ -160,17 +161,18 @@ pub fn prepare_resolved(
     let room = |what: &str, bytes| stay(watcher).and_then(|()| fits(what, bytes, limit));
     let (intervals, unread) = schedule::read(experiment, options, &mut diagnostics);
     unread.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
-    let watch = (&phases, &room as Room<'_>);
     // Runs that share networks share the process: what it has says nothing of one of them.
     let run = match networks {
-        None => within(limit, || assemble::assemble(experiment, options, watch, &mut diagnostics))?,
-        Some(networks) => assemble::assemble_shared(experiment, options, networks, watch, &mut diagnostics)?,
+        None => within(limit, || assemble::assemble(experiment, options, &phases, &room, &mut diagnostics))?,
+        Some(networks) => {
+            assemble::assemble_shared(experiment, options, networks, &phases, &room, &mut diagnostics)?
+        }
     };
     let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));
     };
     diagnostics.notes.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
-    let machine = portals.and_then(|p| machine::build((experiment, p), &*run, None, &mut diagnostics));
+    let machine = portals.and_then(|p| machine::build(experiment, p, &*run, None, &mut diagnostics));
     if portals.is_none() {
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
@@ -245,7 +247,7 @@ pub fn machine_of_text(
     no_series(&experiment, &name, &diagnostics)?;
     let limit = limit_in_bytes(options.memory);
     let room = |what: &str, bytes| fits(what, bytes, limit);
-    let build = || assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics);
+    let build = || assemble::assemble(&experiment, options, &phases, &room, &mut diagnostics);
     let run = within(limit, build)?;
     let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(refused(diagnostics)) };
     let Some(section) = &experiment.portals else {
@@ -258,7 +260,7 @@ pub fn machine_of_text(
     let warnings = run.parameters().iter().filter_map(|p| p.warning.as_ref());
     warnings.for_each(|warning| watcher.remark(&format!("warning: {warning}")));
     deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
-    machine::build((&experiment, section), &*run, Some(ranks), &mut diagnostics)
+    machine::build(&experiment, section, &*run, Some(ranks), &mut diagnostics)
         .ok_or_else(|| refused(diagnostics))
 }
 

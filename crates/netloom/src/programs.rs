@@ -168,7 +168,7 @@ pub fn output_of(
     let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
     let loaded = Loaded { arguments: &program, bytes: &bytes, private: &[], stack: 1 << 20, host_limit: 600 };
     let begin = Instant::now();
-    let report = execute(machine, 2, &loaded, (sink, None))?;
+    let report = execute(machine, 2, &loaded, sink, None)?;
     let took = begin.elapsed();
     if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
         let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
@@ -195,7 +195,8 @@ pub fn execute(
     (net, params): Simulated,
     ranks: u32,
     program: &Loaded<'_>,
-    sinks: (Sink, Option<Recorder>),
+    sink: Sink,
+    recorder: Option<Recorder>,
 ) -> Result<Report, Error> {
     let (nodes, per) = (ranks.div_ceil(params.ranks_per_node), ranks.div_ceil(net.terminals().max(1)));
     let refuse = |message: String| {
@@ -209,7 +210,7 @@ pub fn execute(
     let &Loaded { arguments, bytes, private, stack, host_limit } = program;
     let program = Program { bytes, private, arguments, directory: &copies.0, stack, host_limit };
     let name = &arguments[0];
-    runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
+    runtime::run(machine, &program, &runtime::names(), sink, recorder).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";
         Error::new(ErrorKind::Input, format!("cannot load `{name}`: {message}")).with_help(help)
     })

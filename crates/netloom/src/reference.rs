@@ -35,7 +35,7 @@ pub fn reference(registry: &Registry) -> String {
     for shelf in &shelves {
         text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
         for (index, about) in shelf.entries.iter().enumerate() {
-            text += &entry((about, shelf.keys(index)), &shelf.usage(index), &classes(registry, about, shelf));
+            text += &entry(about, shelf.keys(index), &shelf.usage(index), &classes(registry, about, shelf));
         }
     }
     text + &verdicts()
@@ -62,7 +62,7 @@ pub(crate) fn classes(registry: &Registry, about: &About, shelf: &Shelf) -> Stri
     })
 }
 
-fn entry((about, params): (&About, &[Param]), usage: &str, classes: &str) -> String {
+fn entry(about: &About, params: &[Param], usage: &str, classes: &str) -> String {
     let mut text = format!("\n### {}\n\n{}{usage}.\n", about.name, capitalised(sentence(about.summary)));
     if !about.doc.is_empty() {
         text += &format!("\n{}\n", about.doc);

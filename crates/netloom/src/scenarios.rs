@@ -81,7 +81,7 @@ pub fn run_all(
             if let (false, Some((_, times))) =
                 (wanted.no_run, scenario.completion.iter().find(|(name, _)| name == rules))
             {
-                lines.push(run(scenario, &written, (rules, path), times, watcher)?);
+                lines.push(run(scenario, &written, rules, path, times, watcher)?);
             }
         }
     }
@@ -121,15 +121,15 @@ impl Hosts {
     }
 
     /// Ends of a flow, with both of its ways.
-    fn place(&mut self, source: &str, destination: &str, paths: (&[u32], &[u32])) -> (u32, u32) {
+    fn place(&mut self, source: &str, destination: &str, forth: &[u32], back: &[u32]) -> (u32, u32) {
         let from = self.number(source);
         for alias in 1.. {
             let name = if alias == 1 { destination.to_owned() } else { format!("{destination}#{alias}") };
             let to = self.number(&name);
             let free = |key, path: &[u32]| self.routes.get(&key).is_none_or(|r| r == path);
-            if from != to && free((from, to), paths.0) && free((to, from), paths.1) {
-                self.routes.insert((from, to), paths.0.to_vec());
-                self.routes.insert((to, from), paths.1.to_vec());
+            if from != to && free((from, to), forth) && free((to, from), back) {
+                self.routes.insert((from, to), forth.to_vec());
+                self.routes.insert((to, from), back.to_vec());
                 return (from, to);
             }
         }
@@ -145,7 +145,7 @@ fn write(scenario: &Scenario, directory: &Path) -> Result<Written, Error> {
     let ends: Vec<(u32, u32)> = scenario
         .flows
         .iter()
-        .map(|f| hosts.place(&f.source, &f.destination, (&f.route, &scenario.back(f))))
+        .map(|f| hosts.place(&f.source, &f.destination, &f.route, &scenario.back(f)))
         .collect();
     save(&directory.join("platform.json"), &format!("{}\n", platform(scenario, &hosts)))?;
     let mut pairs = String::from("# start in s, source, destination, bytes, most in bytes/s\n");
@@ -236,7 +236,8 @@ fn experiment(scenario: &str, rules: &str) -> Result<String, Error> {
 fn run(
     scenario: &Scenario,
     written: &Written,
-    (rules, path): (&str, &Path),
+    rules: &str,
+    path: &Path,
     times: &[f64],
     watcher: &dyn Watcher,
 ) -> Result<Line, Error> {

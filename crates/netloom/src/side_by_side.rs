@@ -40,12 +40,13 @@ pub trait Crew<T>: Sync {
 /// # Errors
 /// The first one that occurs, of a work or of `hear`, once all threads have ended; interruptions yield to others. Later ones are remarks.
 pub fn run<T: Send>(
-    (count, threads): (usize, usize),
+    count: usize,
+    threads: usize,
     crew: &impl Crew<T>,
     hear: &mut Hear<'_, T>,
 ) -> Result<(), Error> {
     if threads.min(count) > 1 {
-        return in_threads((count, threads.min(count)), crew, hear);
+        return in_threads(count, threads.min(count), crew, hear);
     }
     let hear = RefCell::new(hear);
     for number in 0..count {
@@ -63,7 +64,8 @@ pub fn run<T: Send>(
 }
 
 fn in_threads<T: Send>(
-    (count, threads): (usize, usize),
+    count: usize,
+    threads: usize,
     crew: &impl Crew<T>,
     hear: &mut Hear<'_, T>,
 ) -> Result<(), Error> {
@@ -228,7 +230,7 @@ mod tests {
                 }
                 Ok(())
             };
-            assert!(run((9, threads), &crew, hear).is_ok() && run((0, threads), &crew, hear).is_ok());
+            assert!(run(9, threads, &crew, hear).is_ok() && run(0, threads, &crew, hear).is_ok());
             assert_eq!(results, (0..9).map(|n| n * 10).collect::<Vec<_>>());
             remarks.sort_unstable();
             assert_eq!(remarks, (0..9).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -242,7 +244,7 @@ mod tests {
         let hear = &mut |_| Ok(());
         for (threads, fails, begun) in [(3, 1, 3), (1, 4, 5)] {
             let crew = groups(threads, &[(fails, ErrorKind::Input)]);
-            let failure = run((90, threads), &crew, hear).unwrap_err();
+            let failure = run(90, threads, &crew, hear).unwrap_err();
             assert!(failure.to_string().contains(&format!("{fails} failed")));
             assert_eq!((crew.begun.into_inner(), crew.stopped.into_inner()), (begun, threads > 1));
         }
@@ -252,7 +254,7 @@ mod tests {
                 Heard::Remark(_) => Ok(()),
                 Heard::Result(_) => Err(Error::new(ErrorKind::Output, "no room")),
             };
-            let failure = run((3, threads), &groups(threads, &[]), refuse).unwrap_err();
+            let failure = run(3, threads, &groups(threads, &[]), refuse).unwrap_err();
             assert!(failure.to_string().contains("no room"));
         }
     }
@@ -264,7 +266,7 @@ mod tests {
             [(0, ErrorKind::Interrupted), (1, ErrorKind::Output)],
             [(0, ErrorKind::Output), (1, ErrorKind::Interrupted)],
         ] {
-            let failure = run((2, 2), &groups(2, &ends), &mut |_| Ok(())).unwrap_err();
+            let failure = run(2, 2, &groups(2, &ends), &mut |_| Ok(())).unwrap_err();
             assert_eq!(failure.kind(), ErrorKind::Output);
         }
         let mut reported = Vec::new();
@@ -275,7 +277,7 @@ mod tests {
             Ok(())
         };
         let failure =
-            run((2, 2), &groups(2, &[(0, ErrorKind::Output), (1, ErrorKind::Input)]), hear).unwrap_err();
+            run(2, 2, &groups(2, &[(0, ErrorKind::Output), (1, ErrorKind::Input)]), hear).unwrap_err();
         reported.push(format!("error: {failure}"));
         reported.sort_unstable();
         assert_eq!(reported, ["error: 0 failed", "error: 1 failed"]);
@@ -284,7 +286,7 @@ mod tests {
     #[test]
     fn a_panic_ends_it() {
         let crew = Groups { panics: Some(1), ..groups(3, &[]) };
-        let run = || run((90, 3), &crew, &mut |_| Ok(()));
+        let run = || run(90, 3, &crew, &mut |_| Ok(()));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
         assert_eq!(crew.begun.into_inner(), 3);
     }

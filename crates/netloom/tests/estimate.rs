@@ -5,7 +5,7 @@ use netloom::{
     Input, Prepared, Registry, RunOptions, Silent, estimate, execute::execute, prepare::prepare_text,
 };
 use results::{
-    compare::{Tolerances, compare},
+    compare::{Side, Tolerances, compare},
     summary::{EstimatedError, Summary},
 };
 
@@ -38,7 +38,7 @@ fn run(prepared: &Prepared) -> Finished {
 fn estimated(set: &[&str], share: f64) -> EstimatedError {
     let prepared = prepared(TREE, set, true);
     estimate::refuse(Some(share), &prepared).expect("it is a run of flows");
-    let finished = estimate::add((Some(share), &Registry::standard()), &prepared, run(&prepared), &Silent)
+    let finished = estimate::add(Some(share), &Registry::standard(), &prepared, run(&prepared), &Silent)
         .unwrap_or_else(|e| panic!("{set:?}: {e}"));
     assert!(finished.tables.iter().all(|t| t.name() != "messages"), "the experiment asks for no messages");
     let json = serde_json::from_str::<serde_json::Value>(&finished.summary.to_json()).expect("JSON");
@@ -54,7 +54,9 @@ fn truth(set: &[&str]) -> [f64; 3] {
     });
     let table = |run: &Finished| run.tables.iter().position(|t| t.name() == "messages").expect("it is kept");
     let (a, b) = (&packet.tables[table(&packet)], &flow.tables[table(&flow)]);
-    let both = compare((&packet.summary, Some(a)), (&flow.summary, Some(b)), &Tolerances::default());
+    let [a, b] =
+        [(&packet, a), (&flow, b)].map(|(run, table)| Side { summary: &run.summary, messages: Some(table) });
+    let both = compare(a, b, &Tolerances::default());
     let messages = both.messages.expect("both kept their messages");
     let span = |s: &Summary| s.jobs[0].makespan_ps.unwrap_or(s.simulated_ps) as f64;
     [span(&flow.summary) / span(&packet.summary) - 1.0, messages.mean_signed, messages.mean]
@@ -119,6 +121,6 @@ fn what_cannot_be_estimated_is_refused_by_name() {
     // Not asked for, nothing is refused.
     assert!(estimate::refuse(None, &prepared(TREE, &["model.kind=packet"], true)).is_ok());
     let cut = prepared(TREE, &["experiment.limit=1 us"], true);
-    let refused = estimate::add((Some(0.1), &Registry::standard()), &cut, run(&cut), &Silent);
+    let refused = estimate::add(Some(0.1), &Registry::standard(), &cut, run(&cut), &Silent);
     assert!(refused.err().is_some_and(|e| e.to_string().contains("the run did not finish")));
 }

@@ -110,7 +110,8 @@ impl Anchor {
 
     /// The anchor of an archive that is written here.
     pub(crate) fn new(
-        chunks: (u64, u64),
+        event_chunk: u64,
+        definition_chunk: u64,
         locations: u64,
         definitions: u64,
         creator: &str,
@@ -118,8 +119,8 @@ impl Anchor {
     ) -> Self {
         Self {
             version: VERSION,
-            event_chunk: chunks.0,
-            definition_chunk: chunks.1,
+            event_chunk,
+            definition_chunk,
             locations,
             definitions,
             texts: [String::new(), creator.to_owned(), String::new()],

@@ -94,8 +94,8 @@ impl Writer {
         let path = self.directory.join("traces.def");
         fs::write(&path, in_chunks(&path, &records)?).map_err(|e| Error::file(&path, e))?;
         let locations = definitions.locations.len() as u64;
-        let chunks = (EVENT_CHUNK, DEFINITION_CHUNK);
-        let anchor = Anchor::new(chunks, locations, records.len() as u64, &self.creator, 1);
+        let length = records.len() as u64;
+        let anchor = Anchor::new(EVENT_CHUNK, DEFINITION_CHUNK, locations, length, &self.creator, 1);
         let path = self.directory.join("traces.otf2");
         fs::write(&path, anchor.bytes()).map_err(|e| Error::file(&path, e))
     }
@@ -260,7 +260,7 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
         }
         EventKind::CollectiveBegin => 0x16,
         EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
-            put_collective(&mut b, operation, (comm, root), &[sent, received]);
+            put_collective(&mut b, operation, comm, root, &[sent, received]);
             0x17
         }
         EventKind::CollectiveRequest { request } => {
@@ -268,7 +268,7 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
             0x55
         }
         EventKind::CollectiveComplete { operation, comm, root, sent, received, request } => {
-            put_collective(&mut b, operation, (comm, root), &[sent, received, request]);
+            put_collective(&mut b, operation, comm, root, &[sent, received, request]);
             0x56
         }
         EventKind::Other(kind) => kind,
@@ -337,7 +337,7 @@ fn one_sided(b: &mut Vec<u8>, kind: &EventKind) -> Option<u8> {
     Some(record)
 }
 
-fn put_collective(out: &mut Vec<u8>, operation: u8, (comm, root): (u32, u32), numbers: &[u64]) {
+fn put_collective(out: &mut Vec<u8>, operation: u8, comm: u32, root: u32, numbers: &[u64]) {
     out.push(operation);
     put_number(out, comm.into());
     put_reference(out, (root != u32::MAX).then_some(root));

@@ -13,7 +13,7 @@ struct Case {
 }
 
 fn dragonfly(nodes: u32, algorithm: &str, load: f64, us: u64) -> Setup {
-    let mut setup = samples::dragonfly(nodes, algorithm, ("constant", load));
+    let mut setup = samples::dragonfly(nodes, algorithm, "constant", load);
     setup.until = Until::Time(us * 1_000_000);
     setup
 }

@@ -8,7 +8,7 @@ fn main() {
     println!("{:>22} {:>5} {:>12} {:>10} {:>9}  verdict", "routing", "load", "mean ns", "p99 ns", "accepted");
     for algorithm in ["minimal", "progressive-adaptive"] {
         for load in [0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0] {
-            let mut setup = samples::dragonfly(72, algorithm, ("constant", load));
+            let mut setup = samples::dragonfly(72, algorithm, "constant", load);
             setup.until = Until::Time(1_000_000_000);
             let s = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
             let latency = s.latency_ps.expect("packets were delivered");

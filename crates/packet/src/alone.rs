@@ -23,7 +23,7 @@ pub const PAIR_BYTES: u64 = size_of::<u32>() as u64;
 
 /// Why a network with such routers, so many of them, has no slow-downs of messages; `bypassed` if links lose packets or a predictor takes its place.
 #[must_use]
-pub fn absent((name, rules): (&str, &Rules), routers: u32, bypassed: bool) -> Option<String> {
+pub fn absent(name: &str, rules: &Rules, routers: u32, bypassed: bool) -> Option<String> {
     if rules.lag > 0 {
         return Some(format!(
             "router \"{name}\" advances in cycles: what a message takes alone is not known"
@@ -43,8 +43,7 @@ pub fn absent((name, rules): (&str, &Rules), routers: u32, bypassed: bool) -> Op
 pub fn is_measured(setup: &Setup) -> bool {
     let router = setup.packet.router;
     let bypassed = setup.hybrid.is_some() || setup.resilience.is_some();
-    setup.measure.slow_down
-        && absent((router.name, &router.rules), setup.fabric.routers(), bypassed).is_none()
+    setup.measure.slow_down && absent(router.name, &router.rules, setup.fabric.routers(), bypassed).is_none()
 }
 
 /// Classes of the links between routers on a path.

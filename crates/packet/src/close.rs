@@ -217,7 +217,7 @@ mod tests {
     };
 
     fn in_its_middle() -> Run<Tested> {
-        run::<Tested>(&samples::dragonfly(72, "minimal", ("constant", 1.0)), 5_000_000)
+        run::<Tested>(&samples::dragonfly(72, "minimal", "constant", 1.0), 5_000_000)
     }
 
     #[test]

@@ -206,9 +206,9 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.slow_down = o.slow_down.as_ref().and_then(|slow| slow.sums.block(names));
     summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.by_hops.iter().map(|m| m.count).sum());
     hops(&mut summary, &ended);
-    let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
+    let (rate, rails) = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
-        throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
+        throughput(&setup.jobs, rate, rails, ended.observer.bytes, simulated.checked_sub(setup.warmup));
     summary.verdict = judged::judge(setup, net, &ended, simulated, summary.throughput);
     // What was predicted has the spread of what was learned, and besides that the error of having learned it.
     let error = ended.hybrid.as_ref().and_then(|h| h.0.error_estimate).unwrap_or(0.0);
@@ -236,7 +236,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     });
     let causes = o.tally.causes(&net.roster, net.rank.cells(), ended.stuck.is_done());
     critical::add(&mut summary.jobs, causes.as_ref());
-    let mut tables = tables::all(setup, net, (&ended, causes.as_ref()), simulated);
+    let mut tables = tables::all(setup, net, &ended, causes.as_ref(), simulated);
     tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     tables.extend(energy.as_ref().map(energy::table));
     summary.energy = energy;

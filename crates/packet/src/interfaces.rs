@@ -39,10 +39,11 @@ impl MessageNetwork for Interfaces {
     fn send(
         &mut self,
         now: Ps,
-        ends: (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         Message { network, bytes, tag }: Message,
     ) -> bool {
-        let ends = Ends { source: ends.0, destination: ends.1 };
+        let ends = Ends { source, destination };
         self.on_demand.send(now, ends, network, bytes, tag);
         true
     }

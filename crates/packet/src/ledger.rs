@@ -81,11 +81,11 @@ impl Ledger {
 
     /// Packets of a message were handed over past the network; the first one's account has what all of them carry.
     pub fn bypassed(&mut self, id: PacketId, bytes: u64, packets: u32, destination: TerminalId) {
-        self.whole(id, bytes, packets, (destination, 1));
+        self.whole(id, bytes, packets, destination, 1);
     }
 
     /// Packets that are predicted as one begin or end, by `balance`.
-    fn whole(&mut self, id: PacketId, bytes: u64, packets: u32, (to, balance): (TerminalId, i64)) {
+    fn whole(&mut self, id: PacketId, bytes: u64, packets: u32, to: TerminalId, balance: i64) {
         for n in 0..packets {
             let content = if n == 0 { balance * content(bytes as u32, to) } else { 0 };
             self.add(id.plus(n), Account { balance, content, unknown: false });
@@ -143,12 +143,12 @@ impl Ledger {
 
     /// Packets of a message were delivered by prediction.
     pub fn predicted(&mut self, id: PacketId, bytes: u64, packets: u32, destination: TerminalId) {
-        self.whole(id, bytes, packets, (destination, -1));
+        self.whole(id, bytes, packets, destination, -1);
     }
 
     /// With a transport: packets of a message that counted, by its pair and number.
     #[must_use]
-    pub fn counted_of(&self, (key, number): (u64, u32)) -> u64 {
+    pub fn counted_of(&self, key: u64, number: u32) -> u64 {
         let ends = (TerminalId::new((key >> 32) as u32), TerminalId::new(key as u32));
         let all = self.counted.range((ends, number, 0)..=(ends, number, u32::MAX));
         all.map(|(_, &times)| u64::from(times)).sum()

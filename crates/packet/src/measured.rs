@@ -216,7 +216,7 @@ pub struct Measured {
 impl Measured {
     /// Nothing measured yet, of so many jobs and service classes.
     #[must_use]
-    pub fn new((jobs, classes): (usize, usize), ledger: Option<Ledger>) -> Self {
+    pub fn new(jobs: usize, classes: usize, ledger: Option<Ledger>) -> Self {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,

@@ -97,7 +97,7 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     );
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     let control = setup.control.as_ref();
-    parts.extend(control.map(|c| ("flows of terminals", flows(setup, (terminals, lines), held, c))));
+    parts.extend(control.map(|c| ("flows of terminals", flows(setup, terminals, lines, held, c))));
     let planted: u64 = setup.jobs.iter().map(trees::bytes).sum();
     parts.extend((planted > 0).then_some(("trees of multicasts", planted)));
     parts.extend(setup.adapter.map(|_| ("order of packets", in_order(setup, terminals, held))));
@@ -241,7 +241,7 @@ fn flights(setup: &Setup, held: &Held) -> u64 {
 
 /// Bytes of congestion control: all messages that terminals may have taken over, a flow for each pair that may have been notified, when that
 /// was, and counts of outputs.
-fn flows(setup: &Setup, (terminals, lines): (u64, u64), held: &Held, control: &CongestionControl) -> u64 {
+fn flows(setup: &Setup, terminals: u64, lines: u64, held: &Held, control: &CongestionControl) -> u64 {
     /// A flow and its entry in the map.
     const FLOW: u64 = size_of::<Flow>() as u64 + 24;
     /// When a pair was notified.

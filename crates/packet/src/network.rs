@@ -306,7 +306,7 @@ impl Network {
             && setup.jobs.iter().all(|j| j.message.is_some_and(|m| m <= u64::from(setup.packet.packet)));
         let hybrid = setup.hybrid.as_ref().and_then(|h| {
             // A fabric too large for a table was refused.
-            let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
+            let shape = Arc::new(Shape::new(&fabric, first, between).ok()?);
             let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
             let (queues, sketches, floor) = (h.queues, h.director.sketches, first);
             let batch = (h.window / BATCHES).max(1);

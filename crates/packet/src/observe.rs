@@ -106,7 +106,7 @@ impl Observer {
                 tally: ranks::tally::Tally::new(programs, measure.window),
                 slow_down: measure.slow_down.then(slow),
                 controlled: vec![JobSums::default(); if net.control.is_some() { net.work.len() } else { 0 }],
-                ..Measured::new((net.work.len(), classes), ledger)
+                ..Measured::new(net.work.len(), classes, ledger)
             },
             learner: net.hybrid.as_ref().map(|_| learner()),
             sketches,
@@ -181,7 +181,7 @@ impl Observer {
         }
         if self.sketches {
             let size = SizeClass::of(bytes, of, self.net.config.packet);
-            learner.sketch.add(size, (source, destination), u64::from(packets));
+            learner.sketch.add(size, source, destination, u64::from(packets));
         }
     }
 
@@ -218,7 +218,7 @@ impl Observer {
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
             let size = SizeClass::of(u64::from(p.bytes), p.message_packets, self.net.config.packet);
-            learner.delivered(&hybrid.shape, size, time / hybrid.batch, (source, p.destination), latency);
+            learner.delivered(&hybrid.shape, size, time / hybrid.batch, source, p.destination, latency);
         }
         if self.measure.window > 0 {
             let detoured = self.net.is_detoured(source, p.destination, p.hops);
@@ -340,7 +340,7 @@ impl Observer {
             sums.message(time, created, self.warmup);
         }
         if self.extra {
-            self.slow_down((time, created), ends, number);
+            self.slow_down(time, created, ends, number);
         }
         if created < self.warmup {
             return;
@@ -362,7 +362,7 @@ impl Observer {
 
     /// The slow-down of a message of a pattern that is complete.
     #[inline(never)]
-    fn slow_down(&mut self, (time, created): (Ps, Ps), ends: Ends, number: u32) {
+    fn slow_down(&mut self, time: Ps, created: Ps, ends: Ends, number: u32) {
         let Ends { source, destination } = ends;
         let (Some(slow), Some(alone)) = (&mut self.sums.slow_down, &mut self.alone) else { return };
         let bytes = slow.open.remove(&(source, destination, number)).unwrap_or(0);
@@ -530,7 +530,7 @@ impl Observer {
                 sums.busy += u128::from(f.compute());
                 sums.last = sums.last.max(f.time);
                 let rank = self.net.roster.number(job, first).plus(u32::from(f.slot));
-                self.sums.tally.add(&f, (job, rank), self.measure.operations);
+                self.sums.tally.add(&f, job, rank, self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
                 let ends = Ends { source: *source, destination: *destination };

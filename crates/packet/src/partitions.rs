@@ -62,7 +62,7 @@ mod tests {
     /// 72 terminals with a chunk of 64 B each in 29.8 ns, and credits that take 3.7 ns: nine in a window.
     #[test]
     fn windows_hold_what_terminals_send_in_them() {
-        let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+        let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
         for link in &mut setup.links {
             (link.latency, link.credit_delay) = (29_802, 3_725);
         }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn small_networks_are_one_partition_unless_asked_otherwise() {
-        let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+        let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
         for (credit, several) in [(1_000, 1), (400_000, 4)] {
             setup.links.iter_mut().for_each(|link| (link.latency, link.credit_delay) = (400_000, credit));
             assert_eq!(partitions(&setup, threads(4, true, None)), several, "{credit}");
@@ -86,10 +86,10 @@ mod tests {
             assert_eq!(partitions(&setup, threads(4, true, Some(3))), 3, "{credit}");
         }
         // A hundredth of the load leaves a hundredth of the chunks.
-        let quiet = samples::dragonfly(72, "minimal", ("constant", 0.01));
+        let quiet = samples::dragonfly(72, "minimal", "constant", 0.01);
         setup.jobs = quiet.jobs;
         assert_eq!(partitions(&setup, threads(4, true, None)), 1);
-        let large = samples::dragonfly(1056, "minimal", ("constant", 0.01));
+        let large = samples::dragonfly(1056, "minimal", "constant", 0.01);
         assert_eq!(partitions(&large, threads(4, true, None)), 4);
     }
 }

@@ -85,7 +85,7 @@ pub fn setup(
 /// # Panics
 /// For another number of nodes.
 #[must_use]
-pub fn dragonfly(nodes: u32, algorithm: &str, (arrival, load): (&str, f64)) -> Setup {
+pub fn dragonfly(nodes: u32, algorithm: &str, arrival: &str, load: f64) -> Setup {
     let (groups, routers, terminals, global, local, wide) = match nodes {
         72 => (9, 4, 2, 2, 2 << 30, 2 << 30),
         1056 => (33, 8, 4, 4, 5_637_144_576, 5_046_586_573),
@@ -111,7 +111,7 @@ pub fn dragonfly(nodes: u32, algorithm: &str, (arrival, load): (&str, f64)) -> S
         link(wide, chunk(wide), credit, 16 << 10),
     ];
     let bandwidth = links[0].bandwidth;
-    let traffic = traffic("uniform", &[], (arrival, load), (nodes, 1024, bandwidth), 1);
+    let traffic = traffic("uniform", &[], arrival, load, (nodes, 1024, bandwidth), 1);
     let mut setup = setup(fabric, routing, links, traffic, 1024);
     setup.packet.vcs = 4;
     setup
@@ -132,7 +132,7 @@ pub fn booksim_grid(topology: &str, load: f64) -> Setup {
     let routing = routing(&fabric, "dimension-order", &[]);
     let wire = if torus { 1_000 } else { 0 };
     let links = vec![link(64_000_000_000, 0, 4_000, 512), link(64_000_000_000, wire, 4_000 + wire, 512)];
-    let traffic = traffic("uniform", &[], ("bernoulli", load), (64, 64, links[0].bandwidth), 1);
+    let traffic = traffic("uniform", &[], "bernoulli", load, (64, 64, links[0].bandwidth), 1);
     let mut setup = setup(fabric, routing, links, traffic, 64);
     setup.packet.router = registry::named("input-queued");
     setup.packet.route_per = RoutePer::Packet;

@@ -27,7 +27,8 @@ use results::{
 pub fn all(
     setup: &Setup,
     net: &Network,
-    (ended, causes): (&Ended, Option<&Causes<'_>>),
+    ended: &Ended,
+    causes: Option<&Causes<'_>>,
     simulated: Ps,
 ) -> Vec<Table> {
     let mut tables = vec![topology(net), links(net, ended, simulated), series(setup, net, ended)];
@@ -47,7 +48,7 @@ pub fn all(
     tables.extend(congestion_control::report::tables(net, &setup.jobs, ended));
     tables.extend(services::report::table(setup, net, &ended.observer, simulated));
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, (&net.roster, net.rank.cells()), causes));
+    tables.extend(ended.observer.tally.tables(&jobs, &net.roster, net.rank.cells(), causes));
     tables
 }
 

@@ -63,7 +63,7 @@ fn without_slow_down(parts: &Parts<'_>) -> Vec<Unread> {
     let Some(router) = parts.written.choice::<RouterEntry>("router") else { return Vec::new() };
     let bypassed = parts.name == HYBRID.name || parts.written.own(transport::config::ABOUT.name).is_some();
     let routers = parts.fabric.as_ref().map_or(0, |fabric| fabric.routers());
-    let why = alone::absent((router.about.name, &router.rules), routers, bypassed);
+    let why = alone::absent(router.about.name, &router.rules, routers, bypassed);
     why.map_or_else(Vec::new, |why| Unread::all("output", &["slow_down"], why))
 }
 

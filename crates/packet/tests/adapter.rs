@@ -43,14 +43,14 @@ fn adapter(resequencing: bool, buffer: u64) -> Option<Adapter> {
 
 /// Messages of three packets on a dragonfly where packets take detours, and overtake each other by that.
 fn crossing(router: &str, count: u64) -> Setup {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.6));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.6);
     setup.packet.router = named(router);
     setup.packet.vcs = 8;
     setup.packet.route_per = RoutePer::Packet;
     setup.jobs[0].message = Some(2500);
     let given = [("count", int(count))];
     let job = (72, 2500, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("bisection", &given, ("poisson", 0.6), job, 1);
+    setup.jobs[0].work = samples::traffic("bisection", &given, "poisson", 0.6, job, 1);
     setup.until = Until::WorkloadDone { limit: 1 << 50 };
     setup.check = true;
     setup.measure.packets = true;
@@ -190,7 +190,7 @@ fn one_path_keeps_the_order() {
     setup.routing = samples::routing(&setup.fabric, "dimension-order", &[]);
     setup.links.truncate(setup.fabric.classes().len());
     let job = (72, 2500, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("uniform", &[("count", int(40))], ("poisson", 0.3), job, 1);
+    setup.jobs[0].work = samples::traffic("uniform", &[("count", int(40))], "poisson", 0.3, job, 1);
     let plain = done(&setup);
     setup.adapter = adapter(true, u64::MAX);
     let with = done(&setup);
@@ -302,7 +302,8 @@ fn jitter_keeps_the_order_in_queues() {
             let ping = samples::traffic(
                 "ping-pong",
                 &[("count", int(20))],
-                ("poisson", 0.5),
+                "poisson",
+                0.5,
                 (72, 2500, setup.links[0].bandwidth),
                 1,
             );
@@ -362,7 +363,7 @@ fn switch(terminals: u64) -> Setup {
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(10_000_000_000, 20_000, 20_000, 64_000); fabric.classes().len()];
     let job = (terminals as u32, 1000, links[0].bandwidth);
-    let work = samples::traffic("uniform", &[], ("constant", 0.1), job, 1);
+    let work = samples::traffic("uniform", &[], "constant", 0.1, job, 1);
     let mut setup = samples::setup(fabric, routing, links, work, 1000);
     (setup.packet.packet, setup.packet.chunk) = (1000, 1000);
     setup.packet.route_per = RoutePer::Packet;
@@ -490,7 +491,7 @@ fn one_queue_is_as_none() {
     let mut programs = traffic.clone();
     let given = [("operation", Value::Text("alltoall".into())), ("vector", int(vector))];
     let job = (72, 2500, programs.links[0].bandwidth);
-    programs.jobs[0].work = samples::traffic("collective", &given, ("poisson", 0.6), job, 1);
+    programs.jobs[0].work = samples::traffic("collective", &given, "poisson", 0.6, job, 1);
     programs.jobs[0].message = None;
     for setup in [traffic, programs] {
         let plain = done(&setup);
@@ -509,7 +510,7 @@ fn queues_windows_and_order_go_together() {
         let mut setup = crossing(router.about.name, COUNT);
         let job = (72, 2500, setup.links[0].bandwidth);
         let given = [("count", int(COUNT))];
-        setup.jobs[0].work = samples::traffic("uniform", &given, ("poisson", 0.6), job, 1);
+        setup.jobs[0].work = samples::traffic("uniform", &given, "poisson", 0.6, job, 1);
         let queues = [Queues::Destination, Queues::Modulo(5), Queues::One][n % 3];
         let rate = base::rate::Bandwidth::new(1_900_000_000, 1).filter(|_| n % 2 == 0);
         let injection =

@@ -61,13 +61,8 @@ fn torus(dims: &[u64], partition: &str, (router, rules): (&str, Pipeline)) -> Se
     let links = vec![samples::link(64_000_000_000, 3 * NS, 4 * NS, 2 * BYTES); 2];
     let bandwidth = links[0].bandwidth;
     let ranks = fabric.terminals();
-    let traffic = samples::traffic(
-        "all-to-all",
-        &[("bursts", int(2))],
-        ("constant", 1.0),
-        (ranks, BYTES, bandwidth),
-        1,
-    );
+    let traffic =
+        samples::traffic("all-to-all", &[("bursts", int(2))], "constant", 1.0, (ranks, BYTES, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, BYTES);
     setup.packet.router = clocked(named(router));
     setup.packet.packet = BYTES as u32;
@@ -108,7 +103,7 @@ fn rings_with_bubbles_never_fill() {
 fn tornado(flow_control: FlowControl, (router, rules): (&str, Pipeline)) -> Summary {
     let mut setup = torus(&[8], "bubble", (router, Pipeline { flow_control, ..rules }));
     let bytes = (8, BYTES, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("tornado", &[("count", int(40))], ("constant", 2.0), bytes, 1);
+    setup.jobs[0].work = samples::traffic("tornado", &[("count", int(40))], "constant", 2.0, bytes, 1);
     run(&setup)
 }
 

@@ -13,7 +13,7 @@ const US: Ps = 1_000_000;
 
 #[test]
 fn packets_keep_the_contract() {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     // Somebody lives on every terminal: here the kit's host instead of these ranks.
     let terminals = setup.fabric.terminals();
     setup.jobs[0].work = Work::Program(Arc::new(List::new(vec![Rank::default(); terminals as usize])));

@@ -27,7 +27,7 @@ type Run = Executor<PacketDomain<WindowRouter>, Vec<Record>>;
 
 /// A saturated dragonfly with small buffers.
 fn setup() -> Setup {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
     for link in &mut setup.links {
         link.vc_buffer = 256;
     }
@@ -205,7 +205,7 @@ fn a_packet_whose_next_chunk_waits_for_a_credit_is_whole() {
     let routing = samples::routing(&fabric, "minimal", &[]);
     // Buffers of one chunk, whose credits take 30 us.
     let links = vec![samples::link(1_000_000_000, 1_000, 30_000_000, 64)];
-    let work = samples::traffic("uniform", &[], ("constant", 0.5), (2, 128, links[0].bandwidth), 1);
+    let work = samples::traffic("uniform", &[], "constant", 0.5, (2, 128, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, work, 128);
     let run = run_of(&setup, 1);
     let state = &run.partitions[0].domain.state;
@@ -228,7 +228,7 @@ fn a_packet_whose_next_chunk_waits_for_a_credit_is_whole() {
 fn a_chunk_that_was_dropped_with_its_credit_returned_is_found() {
     for partitions in [1, 2] {
         // With buffers that let several chunks wait for a link.
-        let mut run = run_of(&samples::dragonfly(72, "minimal", ("constant", 1.0)), partitions);
+        let mut run = run_of(&samples::dragonfly(72, "minimal", "constant", 1.0), partitions);
         let (u, v) = find(&run, |d, _, v| d.state.net.vcs.get(v).own.iter(&d.state.net.chunks).count() > 1);
         let net = &mut run.partitions[0].domain.state.net;
         let chunk = net.vcs.edit(v).own.pop(&net.chunks).expect("it holds two");

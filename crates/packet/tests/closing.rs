@@ -57,14 +57,14 @@ fn run(setup: &Setup, partitions: u32, carry: impl Fn(&Part) -> Part) -> String 
 }
 
 fn setups() -> Vec<Setup> {
-    let mut open = samples::dragonfly(72, "minimal", ("poisson", 0.9));
+    let mut open = samples::dragonfly(72, "minimal", "poisson", 0.9);
     (open.measure.packets, open.measure.messages, open.measure.pairs) = (true, true, true);
     open.measure.window = 3 * US;
     open.warmup = 2 * US;
-    let mut answers = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut answers = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     let (bandwidth, terminals) = (answers.links[0].bandwidth, answers.fabric.terminals());
     let job = (terminals, 1024, bandwidth);
-    answers.jobs[0].work = samples::traffic("ping-pong", &[], ("constant", 0.5), job, 1);
+    answers.jobs[0].work = samples::traffic("ping-pong", &[], "constant", 0.5, job, 1);
     for setup in [&mut open, &mut answers] {
         setup.check = true;
         setup.until = Until::Time(END);

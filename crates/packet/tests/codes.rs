@@ -15,10 +15,10 @@ use std::sync::{
 const MS: u64 = 1_000_000_000;
 
 fn setup(algorithm: &str, load: f64) -> Setup {
-    let mut setup = samples::dragonfly(72, algorithm, ("constant", load));
+    let mut setup = samples::dragonfly(72, algorithm, "constant", load);
     let draw = [("draw", Value::Text("codes".to_owned()))];
     let job = (72, 1024, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("uniform", &draw, ("constant", load), job, 1);
+    setup.jobs[0].work = samples::traffic("uniform", &draw, "constant", load, job, 1);
     setup.until = Until::Time(MS);
     setup
 }
@@ -89,10 +89,10 @@ fn share_of_detours_of_adaptive_routing() {
 #[test]
 fn mean_latency_of_all_to_all() {
     for (load, end, codes) in [(0.2, MS, 4_679.0), (1.0, MS / 2, 8_042.0)] {
-        let mut setup = samples::dragonfly(72, "minimal", ("constant", load));
+        let mut setup = samples::dragonfly(72, "minimal", "constant", load);
         let order = [("order", Value::Text("random".to_owned()))];
         let job = (72, 1024, setup.links[0].bandwidth);
-        setup.jobs[0].work = samples::traffic("all-to-all", &order, ("constant", load), job, 1);
+        setup.jobs[0].work = samples::traffic("all-to-all", &order, "constant", load, job, 1);
         (setup.packet.adapter_delay, setup.packet.adapter_jitter) = (11_010, 500);
         setup.until = Until::Time(end);
         let summary = simulate(&setup, &mut |_| true).unwrap().summary;

@@ -49,7 +49,7 @@ fn switch(terminals: u64, router: &str, buffer: u64) -> Setup {
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(RATE, 20_000, 20_000, buffer); fabric.classes().len()];
     let job = (terminals as u32, 1000, links[0].bandwidth);
-    let work = samples::traffic("uniform", &[], ("constant", 0.1), job, 1);
+    let work = samples::traffic("uniform", &[], "constant", 0.1, job, 1);
     let mut setup = samples::setup(fabric, routing, links, work, 1000);
     setup.packet.router = named(router);
     (setup.packet.packet, setup.packet.chunk) = (1000, 1000);
@@ -70,7 +70,7 @@ fn job(
     let traffic = (terminals.len() as u32, message, setup.links[0].bandwidth);
     JobSetup {
         name: name.into(),
-        work: samples::traffic(pattern.0, pattern.1, ("constant", load), traffic, 1),
+        work: samples::traffic(pattern.0, pattern.1, "constant", load, traffic, 1),
         placement: terminals.iter().copied().map(TerminalId::new).collect(),
         ..setup.jobs[0].clone()
     }
@@ -150,8 +150,7 @@ fn half(router: &str, scheme: &str, given: &[(&str, Value)]) -> Setup {
     let routing = samples::routing(&fabric, "dimension-order", &[]);
     let mut links = vec![samples::link(RATE, 20_000, 20_000, 64_000); fabric.classes().len()];
     links[1] = samples::link(RATE / 2, 20_000, 20_000, 64_000);
-    let work =
-        samples::traffic("nearest-neighbour", &[], ("constant", 1.0), (2, 1000, links[0].bandwidth), 1);
+    let work = samples::traffic("nearest-neighbour", &[], "constant", 1.0, (2, 1000, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, work, 1000);
     setup.packet.router = named(router);
     (setup.packet.packet, setup.packet.chunk) = (1000, 1000);
@@ -257,7 +256,7 @@ fn tree(router: &str, scheme: &str, given: &[(&str, Value)]) -> Setup {
     let routing = samples::routing(&fabric, "dimension-order", &[]);
     let mut links = vec![samples::link(RATE, 20_000, 20_000, 32_000); fabric.classes().len()];
     links[1] = samples::link(2 * RATE, 20_000, 20_000, 32_000);
-    let work = samples::traffic("uniform", &[], ("constant", 0.1), (16, 1000, links[0].bandwidth), 1);
+    let work = samples::traffic("uniform", &[], "constant", 0.1, (16, 1000, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, work, 1000);
     setup.packet.router = named(router);
     (setup.packet.packet, setup.packet.chunk) = (1000, 500);
@@ -297,7 +296,7 @@ fn victims_keep_their_throughput() {
 
 /// A dragonfly with a hot spot and others: several packets a message, adaptive routes, tight buffers.
 fn hot(router: &str, scheme: &str, given: &[(&str, Value)]) -> Setup {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     setup.packet.router = named(router);
     setup.packet.vcs = 8;
     setup.packet.route_per = RoutePer::Packet;

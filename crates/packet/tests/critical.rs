@@ -104,7 +104,7 @@ fn every_instant_of_random_programs_has_its_cause() {
     let memory = Memory { latency: 80_000, bandwidth: None, channels: 1 };
     for seed in 0..40 {
         for cores in [None, Some(2)] {
-            let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+            let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
             setup.packet.route_per = RoutePer::Chunk;
             setup.packet.eager = [1000, u64::MAX, 0][seed as usize % 3];
             setup.packet.overhead = [0, 20_000][seed as usize % 2];
@@ -138,7 +138,7 @@ fn looking_only_for_what_is_complete_changes_nothing() {
     let (mut events, mut every) = (0, 0);
     for seed in 0..24 {
         let sizes = [3000, 100, 20_000][seed as usize % 3];
-        let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+        let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
         setup.packet.route_per = [RoutePer::Chunk, RoutePer::Packet][seed as usize / 3 % 2];
         setup.packet.packet = [1024, 64, 4096][seed as usize / 6 % 3];
         if seed % 4 == 3 {

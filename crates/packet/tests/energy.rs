@@ -35,7 +35,7 @@ fn line(hops: u64, count: u64) -> Setup {
     let routing = samples::routing(&fabric, "dimension-order", &[]);
     let links = vec![samples::link(10_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes().len()];
     let job = (2, 1024, links[0].bandwidth);
-    let traffic = samples::traffic("uniform", &[("count", int(count))], ("constant", 0.002), job, 3);
+    let traffic = samples::traffic("uniform", &[("count", int(count))], "constant", 0.002, job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1024);
     setup.jobs[0].placement = vec![TerminalId::new(0), TerminalId::new(hops as u32)];
     setup.until = Until::WorkloadDone { limit: 1 << 58 };
@@ -125,7 +125,7 @@ fn short_times_lose_no_bits() {
     setup.links.iter_mut().for_each(|l| *l = samples::link(900_000_000_000, 20_000, 10_000, 1 << 15));
     let job = (2, 64, setup.links[0].bandwidth);
     let count = [("count", int(20))];
-    setup.jobs[0].work = samples::traffic("uniform", &count, ("constant", 0.002), job, 3);
+    setup.jobs[0].work = samples::traffic("uniform", &count, "constant", 0.002, job, 3);
     (setup.packet.packet, setup.packet.chunk) = (64, 8);
     setup.energy = Some(energy(setup.fabric.classes().len()));
     let e = run(&setup).energy.unwrap();
@@ -220,7 +220,7 @@ fn expected_bits_of_resilient_messages() {
 
 #[test]
 fn one_answer_however_it_is_spread() {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("poisson", 0.3));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "poisson", 0.3);
     setup.until = Until::Time(30_000 * NS);
     setup.energy = Some(Energy { sleep_after: 50 * NS, ..energy(setup.fabric.classes().len()) });
     let one = run(&setup);

@@ -50,7 +50,7 @@ fn setup(n: usize, (router, rules): (&str, Pipeline), (workload, arrival, load):
     let given: &[(&str, Value)] = if workload == "all-to-all" { &[("bursts", int(1))] } else { &[] };
     let chunks = [5, 1, 3][n / 3 % 3];
     let (ranks, bytes) = (fabric.terminals(), 64 * chunks);
-    let traffic = samples::traffic(workload, given, (arrival, load), (ranks, bytes, bandwidth), 1);
+    let traffic = samples::traffic(workload, given, arrival, load, (ranks, bytes, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
     setup.packet.router = clocked(named(router));
     setup.packet.packet = bytes as u32;

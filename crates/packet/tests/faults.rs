@@ -104,7 +104,7 @@ impl Machine {
         let links: Vec<_> = links.collect();
         let placement: Vec<TerminalId> = left.reachable().collect();
         let size = (placement.len() as u32, 600, links[0].bandwidth);
-        let work = samples::traffic("uniform", &[("count", int(count))], ("bernoulli", load), size, 1);
+        let work = samples::traffic("uniform", &[("count", int(count))], "bernoulli", load, size, 1);
         let mut setup = samples::setup(Arc::clone(&self.fabric), routing, links, work, 600);
         setup.jobs[0].placement = placement;
         setup.change = Some(Change {

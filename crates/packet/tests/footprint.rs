@@ -29,7 +29,7 @@ fn run(setup: &Setup, us: u64) -> (u64, AllocationInfo) {
 #[test]
 fn no_allocation_per_event_once_warm() {
     for algorithm in ["minimal", "progressive-adaptive"] {
-        let setup = samples::dragonfly(72, algorithm, ("constant", 0.5));
+        let setup = samples::dragonfly(72, algorithm, "constant", 0.5);
         let (few, short) = run(&setup, 200);
         let (many, long) = run(&setup, 400);
         let (events, allocations) = (many - few, long.count_total.saturating_sub(short.count_total));
@@ -41,9 +41,9 @@ fn no_allocation_per_event_once_warm() {
 /// At twice what a global link can carry, backlog grows with time and memory does not.
 #[test]
 fn memory_is_bounded_beyond_saturation() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("bisection", &[], "constant", 1.0, (72, 1024, bandwidth), 1);
     let (_, short) = run(&setup, 400);
     let (_, long) = run(&setup, 1600);
     assert!(long.bytes_max < short.bytes_max * 11 / 10, "{} bytes, then {}", short.bytes_max, long.bytes_max);
@@ -54,9 +54,9 @@ fn memory_is_bounded_beyond_saturation() {
 #[test]
 fn memory_is_at_most_what_was_predicted() {
     for router in ROUTERS {
-        let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+        let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
         let bandwidth = setup.links[0].bandwidth;
-        setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
+        setup.jobs[0].work = samples::traffic("bisection", &[], "constant", 1.0, (72, 1024, bandwidth), 1);
         setup.packet.router = router.architecture();
         setup.until = Until::Time(1600 * US);
         let predicted = predict(&setup).bytes;
@@ -75,7 +75,7 @@ fn memory_is_at_most_what_was_predicted() {
 #[test]
 fn observers_follow_what_they_meet() {
     let bytes = |nodes: u32, partitions: u32| {
-        let setup = samples::dragonfly(nodes, "minimal", ("constant", 1.0));
+        let setup = samples::dragonfly(nodes, "minimal", "constant", 1.0);
         let net = Arc::new(Network::new(&setup, partitions));
         let new = || Observer::new(Arc::clone(&net), 0, 100 * US, setup.measure, false);
         measure(|| drop(new())).bytes_total
@@ -88,7 +88,7 @@ fn observers_follow_what_they_meet() {
 /// A routing is asked at most once per chunk-hop: the one virtual call that the hot path makes.
 #[test]
 fn a_routing_is_asked_at_most_once_per_chunk_hop() {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     setup.until = Until::Time(50 * US);
     let asked = Arc::new(AtomicU64::new(0));
     setup.routing = Arc::new(Counted(setup.routing.clone(), asked.clone()));

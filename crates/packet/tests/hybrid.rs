@@ -68,7 +68,7 @@ pub(crate) fn dragonfly(load: f64, message: u64) -> Setup {
     let routing = samples::routing(&fabric, "progressive-adaptive", &[]);
     let link = samples::link(2 << 30, 29_802, 3_725, 2048);
     let job = (40, message, link.bandwidth);
-    let traffic = samples::traffic("uniform", &[], ("poisson", load), job, 3);
+    let traffic = samples::traffic("uniform", &[], "poisson", load, job, 3);
     let mut setup = samples::setup(fabric, routing, vec![link; 3], traffic, message);
     setup.packet.packet = 256;
     setup.check = true;
@@ -81,7 +81,7 @@ pub(crate) fn dragonfly(load: f64, message: u64) -> Setup {
 fn ping_pong(count: u64) -> Setup {
     let mut setup = dragonfly(0.5, 600);
     let job = (40, 600, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("ping-pong", &[("count", int(count))], ("constant", 0.5), job, 3);
+    setup.jobs[0].work = samples::traffic("ping-pong", &[("count", int(count))], "constant", 0.5, job, 3);
     setup.until = Until::WorkloadDone { limit: 100_000 * US };
     setup
 }
@@ -169,9 +169,9 @@ fn one_answer_of_backlogs_and_late_jobs() {
         late.placement = setup.jobs[0].placement.split_off(30);
         setup.jobs.push(late);
         let job = (30, 256, setup.links[0].bandwidth);
-        setup.jobs[0].work = samples::traffic("uniform", &[], ("constant", 1.0), job, 3);
+        setup.jobs[0].work = samples::traffic("uniform", &[], "constant", 1.0, job, 3);
         let job = (10, 256, setup.links[0].bandwidth);
-        setup.jobs[1].work = samples::traffic("uniform", &[], ("constant", 1.0), job, 4);
+        setup.jobs[1].work = samples::traffic("uniform", &[], "constant", 1.0, job, 4);
         one_answer(&switched(setup, treatment, "packet", "mean", &[20 * US]), treatment);
     }
 }
@@ -191,7 +191,7 @@ fn one_answer_of_closed_loops_and_programs() {
         let dims = [("dims", Value::Ints(vec![8, 5])), ("iterations", int(4))];
         let mut setup = ping_pong(1);
         setup.jobs[0].work =
-            samples::traffic("stencil", &dims, ("constant", 0.5), (40, 600, setup.links[0].bandwidth), 3);
+            samples::traffic("stencil", &dims, "constant", 0.5, (40, 600, setup.links[0].bandwidth), 3);
         setup.jobs[0].message = None;
         let plain = run(&setup);
         let one = one_answer(&switched(setup, treatment, "message", "mean", &[2 * US, 9 * US]), treatment);
@@ -220,7 +220,7 @@ fn a_steady_network_is_predicted_exactly() {
     let routing = samples::routing(&fabric, "minimal", &[]);
     let link = samples::link(1_000_000_000, 10_000, 5_000, 1 << 16);
     // 1,000 B take 1 us and come every 10 us.
-    let traffic = samples::traffic("bisection", &[], ("constant", 0.1), (8, 1000, link.bandwidth), 1);
+    let traffic = samples::traffic("bisection", &[], "constant", 0.1, (8, 1000, link.bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, vec![link], traffic, 1000);
     (setup.packet.packet, setup.packet.chunk) = (1000, 100);
     setup.until = Until::Time(400 * US);
@@ -246,7 +246,7 @@ fn a_steady_network_is_predicted_exactly() {
 fn bursts_wake_in_phase() {
     let mut setup = dragonfly(1.0, 256);
     let job = (40, 256, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("all-to-all", &[], ("constant", 1.0), job, 3);
+    setup.jobs[0].work = samples::traffic("all-to-all", &[], "constant", 1.0, job, 3);
     setup.until = Until::Time(160 * US);
     setup.warmup = 100 * US;
     let period = setup.jobs[0].work.traffic().and_then(|t| t.period()).unwrap();
@@ -279,9 +279,9 @@ fn bursts_wake_in_phase() {
 /// A saturated source goes on at the rate that the network allowed it.
 #[test]
 fn back_pressured_sources_keep_their_pace() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.9));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 0.9);
     let job = (72, 1024, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 0.9), job, 1);
+    setup.jobs[0].work = samples::traffic("bisection", &[], "constant", 0.9, job, 1);
     setup.until = Until::Time(2_000 * US);
     let plain = run(&setup).throughput.unwrap().accepted_fraction;
     assert!(plain < 0.5, "four nodes share a global link: {plain}");
@@ -299,7 +299,7 @@ fn back_pressured_sources_keep_their_pace() {
 /// them are nearer to high fidelity, in the stay and after it, than those that remember what was.
 #[test]
 fn queues_go_on_growing_in_a_stay() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 1.0);
     (setup.until, setup.measure) = (Until::Time(450 * US), Measure::default());
     let (enter, back) = (100 * US, 350 * US);
     let of = |queues: bool| {
@@ -322,7 +322,7 @@ fn rows_and_checks_change_no_sums() {
     for (workload, load) in [("uniform", 0.9), ("all-to-all", 0.5)] {
         let mut setup = dragonfly(load, 256);
         let job = (40, 256, setup.links[0].bandwidth);
-        setup.jobs[0].work = samples::traffic(workload, &[], ("constant", load), job, 3);
+        setup.jobs[0].work = samples::traffic(workload, &[], "constant", load, job, 3);
         setup.warmup = 25 * US;
         let single = switched(setup, "zombies", "packet", "mean", &[20 * US, 50 * US]);
         let mut sums = single.clone();
@@ -343,7 +343,7 @@ fn rows_and_checks_change_no_sums() {
 fn one_answer_of_queues() {
     let mut setup = dragonfly(1.0, 256);
     let job = (40, 256, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("uniform", &[], ("constant", 1.0), job, 3);
+    setup.jobs[0].work = samples::traffic("uniform", &[], "constant", 1.0, job, 3);
     setup.until = Until::Time(150 * US);
     let with = |level: &str, queues: bool| {
         let mut one = switched(setup.clone(), "zombies", level, "mean", &[50 * US, 110 * US]);
@@ -379,7 +379,7 @@ fn the_automatic_director_enters_and_leaves() {
     setup.jobs.push(late);
     for (job, load) in [(0, 0.3), (1, 0.6)] {
         let shape = (20, 256, setup.links[0].bandwidth);
-        setup.jobs[job].work = samples::traffic("uniform", &[], ("poisson", load), shape, 3 + job as u64);
+        setup.jobs[job].work = samples::traffic("uniform", &[], "poisson", load, shape, 3 + job as u64);
     }
     for (n, treatment) in TREATMENTS.into_iter().enumerate() {
         let given = [

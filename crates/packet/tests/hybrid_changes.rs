@@ -138,7 +138,7 @@ fn steady_traffic_stays() {
     {
         let mut setup = dragonfly(load, 256);
         let job = (40, 256, setup.links[0].bandwidth);
-        setup.jobs[0].work = samples::traffic(workload, &[], (arrival, load), job, 3);
+        setup.jobs[0].work = samples::traffic(workload, &[], arrival, load, job, 3);
         setup.until = Until::Time(1000 * US);
         let hybrid = run(&automatic(setup, "mean", 80 * US)).hybrid.unwrap();
         assert!(hybrid.switches == 1, "{workload}: {:?}", hybrid.phases);
@@ -152,7 +152,7 @@ fn programs_take_as_long_as_in_high_fidelity() {
     let routing = samples::routing(&fabric, "dimension-order", &[]);
     let link = samples::link(12_500_000_000, 20_000, 20_000, 16 << 10);
     let given = [("iterations", int(60)), ("face_bytes", int(16 << 10))];
-    let work = |name| samples::traffic(name, &given, ("constant", 0.5), (64, 0, link.bandwidth), 1);
+    let work = |name| samples::traffic(name, &given, "constant", 0.5, (64, 0, link.bandwidth), 1);
     for (program, most) in [("conjugate-gradient", 0.03), ("stencil", 0.03)] {
         let mut setup =
             samples::setup(Arc::clone(&fabric), Arc::clone(&routing), vec![link; 2], work(program), 0);

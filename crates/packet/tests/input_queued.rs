@@ -48,7 +48,7 @@ fn clocked(
     let (bytes, bandwidth) = (u64::from(chunks) * 64, links[0].bandwidth);
     let given: &[(&str, Value)] = if workload == "all-to-all" { &[("bursts", int(1))] } else { &[] };
     let ranks = fabric.terminals();
-    let traffic = samples::traffic(workload, given, (arrival, load), (ranks, bytes, bandwidth), 1);
+    let traffic = samples::traffic(workload, given, arrival, load, (ranks, bytes, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
     setup.packet.router = named("input-queued");
     setup.packet.packet = bytes as u32;
@@ -166,14 +166,15 @@ fn variety() -> Vec<(String, Setup)> {
     odd.links[2] = samples::link(5_046_586_573, 12_681, 1_419, 512);
     let traffic = ("uniform", "poisson", 0.7);
     odd.jobs[0].work =
-        samples::traffic(traffic.0, &[], (traffic.1, traffic.2), (72, 1060, odd.links[0].bandwidth), 1);
+        samples::traffic(traffic.0, &[], traffic.1, traffic.2, (72, 1060, odd.links[0].bandwidth), 1);
     odd.jobs[0].message = Some(1060);
     odd.until = Until::Time(if long() { 40 * US } else { 12 * US });
     all.push(("odd".to_owned(), odd.clone()));
     odd.jobs[0].work = samples::traffic(
         "ping-pong",
         &[("count", int(if long() { 20 } else { 5 }))],
-        ("constant", 1.0),
+        "constant",
+        1.0,
         (72, 5000, odd.links[0].bandwidth),
         1,
     );

@@ -131,13 +131,14 @@ fn setup(
     };
     let count = ending.map(|n| (sent.ends, Value::Int(n)));
     let job = (fabric.terminals(), message, links[0].bandwidth);
-    let traffic = samples::try_traffic(sent.workload, count.as_slice(), (sent.arrival, load), job, 3);
+    let traffic = samples::try_traffic(sent.workload, count.as_slice(), sent.arrival, load, job, 3);
     // Not every pattern exists for every number of ranks.
     let traffic = traffic.unwrap_or_else(|_| {
         samples::traffic(
             "bisection",
             &[("count", Value::Int(ending.unwrap_or(0)))],
-            (sent.arrival, load),
+            sent.arrival,
+            load,
             job,
             3,
         )

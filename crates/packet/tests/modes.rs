@@ -17,7 +17,7 @@ fn run(compiled: &Compiled, setup: &Setup) -> Finished {
 }
 
 fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
-    let mut setup = samples::dragonfly(72, algorithm, ("poisson", 0.6));
+    let mut setup = samples::dragonfly(72, algorithm, "poisson", 0.6);
     setup.packet.router = ROUTERS[router].architecture();
     setup.packet.vcs = 16;
     setup.packet.route_per = packet::config::RoutePer::Packet;
@@ -76,8 +76,7 @@ fn a_plain_run_is_the_full_run() {
 fn a_plain_run_takes_no_features() {
     let mut setup = setup(0, 1, "minimal");
     let (bandwidth, terminals) = (setup.links[0].bandwidth, setup.fabric.terminals());
-    setup.jobs[0].work =
-        samples::traffic("ping-pong", &[], ("constant", 0.5), (terminals, 1024, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("ping-pong", &[], "constant", 0.5, (terminals, 1024, bandwidth), 1);
     assert!(!is_plain(&setup));
     run(&ROUTERS[0].plain, &setup);
 }

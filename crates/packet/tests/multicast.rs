@@ -66,7 +66,7 @@ fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) ->
         ("bursts", int(sent.count)),
     ];
     let job = (fabric.terminals(), sent.bytes, bandwidth);
-    let work = samples::traffic("multicast", &given, ("constant", sent.load), job, 1);
+    let work = samples::traffic("multicast", &given, "constant", sent.load, job, 1);
     let mut setup = samples::setup(fabric, routing, links, work, sent.bytes);
     setup.packet.packet = 4 * CHUNK as u32;
     setup.packet.vcs = setup.routing.vcs();

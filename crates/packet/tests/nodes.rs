@@ -201,7 +201,7 @@ fn without_computing_time_the_messages_remain() {
 fn dragonfly() -> Setup {
     let ranks = 60;
     let work = Work::Program(Arc::new(List::new(in_order((ranks, 900), 9, |draw| 1 + draw.below(20 * US)))));
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     setup.packet.route_per = RoutePer::Chunk;
     setup.packet.eager = 1000;
     setup.packet.overhead = 20_000;

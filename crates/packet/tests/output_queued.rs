@@ -19,7 +19,7 @@ fn switch(terminals: u64, load: f64, router: &str) -> Setup {
     let routing = model::samples::routing(&fabric, "minimal", &[]);
     let links = vec![model::samples::link(64_000_000_000, 0, 4_000, 1 << 20)];
     let job = (terminals as u32, 64, Bandwidth::new(64_000_000_000, 1).unwrap());
-    let traffic = model::samples::traffic("uniform", &[], ("bernoulli", load), job, 1);
+    let traffic = model::samples::traffic("uniform", &[], "bernoulli", load, job, 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 64);
     setup.packet.router = named(router);
     setup.packet.packet = 64;
@@ -64,7 +64,7 @@ fn nothing_is_lost_to_blocking() {
 #[test]
 fn windows_that_never_fill_are_ideal() {
     for per_packet in [false, true] {
-        let mut setup = samples::dragonfly(72, "minimal", ("poisson", 0.5));
+        let mut setup = samples::dragonfly(72, "minimal", "poisson", 0.5);
         setup.links.iter_mut().for_each(|l| l.vc_buffer = 1 << 30);
         setup.until = Until::Time(30 * US);
         setup.packet.packet = if per_packet { 1024 } else { 512 };
@@ -79,7 +79,7 @@ fn windows_that_never_fill_are_ideal() {
 /// With small buffers the ideal is never slower, and its books balance in any number of partitions.
 #[test]
 fn small_buffers_hold_back_links_alone() {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.9));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.9);
     setup.links.iter_mut().for_each(|l| l.vc_buffer = 192);
     setup.check = true;
     setup.until = Until::Time(20 * US);
@@ -96,7 +96,7 @@ fn small_buffers_hold_back_links_alone() {
 
 #[test]
 fn every_handler_can_be_undone() {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.9));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.9);
     setup.links.iter_mut().for_each(|l| l.vc_buffer = 192);
     setup.packet.router = named("output-queued");
     crate::common::undone(&setup, 3 * US);

@@ -47,7 +47,7 @@ fn switch(ranks: Vec<Rank>) -> Setup {
 
 /// The 72-node dragonfly, every chunk routed by itself: messages overtake each other.
 fn dragonfly(ranks: Vec<Rank>) -> Setup {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     setup.packet.route_per = RoutePer::Chunk;
     setup.jobs[0].placement = (0..ranks.len() as u32).map(|r| TerminalId::new(r * 5 % 72)).collect();
     setup.jobs[0].work = program(ranks);

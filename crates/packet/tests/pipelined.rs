@@ -43,7 +43,7 @@ fn pipelined(
     let (bytes, bandwidth) = (u64::from(chunks) * 64, links[0].bandwidth);
     let given: &[(&str, Value)] = if workload == "all-to-all" { &[("bursts", int(1))] } else { &[] };
     let ranks = fabric.terminals();
-    let traffic = samples::traffic(workload, given, (arrival, load), (ranks, bytes, bandwidth), 1);
+    let traffic = samples::traffic(workload, given, arrival, load, (ranks, bytes, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
     setup.packet.router = clocked(named(router));
     setup.packet.packet = bytes as u32;

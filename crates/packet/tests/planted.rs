@@ -26,7 +26,7 @@ type Run<R> = Executor<PacketDomain<R>, Vec<Record>>;
 
 /// A dragonfly whose sources have more to send than their links carry, in packets of several chunks, settled at 20 us.
 fn run<R: Router>(router: &str) -> Run<R> {
-    let mut setup: Setup = samples::dragonfly(72, "minimal", ("constant", 2.0));
+    let mut setup: Setup = samples::dragonfly(72, "minimal", "constant", 2.0);
     setup.links.iter_mut().for_each(|link| link.vc_buffer = 256);
     // Terminals hold several packets.
     setup.links[0].vc_buffer = 8192;

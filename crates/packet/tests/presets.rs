@@ -27,7 +27,7 @@ fn carried(preset: usize, packets: u64, wire: u64) -> f64 {
     let far = samples::link(64_000_000_000, wire, wire, 64 * CHUNKS * packets);
     let packet = 64 * CHUNKS;
     let bytes = (fabric.terminals(), packet, near.bandwidth);
-    let traffic = samples::traffic("bisection", &[], ("constant", 1.0), bytes, 1);
+    let traffic = samples::traffic("bisection", &[], "constant", 1.0, bytes, 1);
     let mut setup = samples::setup(fabric, routing, vec![near, far], traffic, packet);
     setup.packet.router = clocked(named(preset.router));
     setup.packet.packet = packet as u32;

@@ -57,7 +57,7 @@ fn machine(topology: &str, given: &[(&str, Value)], routing: &str, rails: u32, l
     let class = |c: u64| samples::link(2_147_483_647, 7_001 + 9_000 * c, 3_725, 4 << 10);
     let links: Vec<_> = (0..fabric.classes().len() as u64).map(class).collect();
     let all = links[0].bandwidth.times(u64::from(rails)).unwrap();
-    let traffic = samples::traffic("uniform", &[], ("poisson", load), (fabric.nodes(), 1024, all), 1);
+    let traffic = samples::traffic("uniform", &[], "poisson", load, (fabric.nodes(), 1024, all), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1024);
     setup.until = Until::Time(100 * US);
     setup.check = true;
@@ -208,7 +208,7 @@ fn an_idle_rail_costs_little() {
     setup.rail = Rail::ByPair;
     let all = setup.links[0].bandwidth.times(2).unwrap();
     let count = [("count", int(2_000))];
-    setup.jobs[0].work = samples::traffic("random-permutation", &count, ("constant", 0.4), (4, 1024, all), 1);
+    setup.jobs[0].work = samples::traffic("random-permutation", &count, "constant", 0.4, (4, 1024, all), 1);
     setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
     let one = run(&setup, 1);
     assert_eq!(one.messages.as_ref().unwrap().delivered, 4 * 2_000);
@@ -243,7 +243,7 @@ fn a_failed_router_leaves_the_other_plane() {
             }
             let all = setup.links[0].bandwidth.times(2).unwrap();
             let job = (whole.nodes(), 1024, all);
-            setup.jobs[0].work = samples::traffic("uniform", &[("count", int(50))], ("poisson", 0.2), job, 1);
+            setup.jobs[0].work = samples::traffic("uniform", &[("count", int(50))], "poisson", 0.2, job, 1);
             setup.until = Until::WorkloadDone { limit: 100_000 * US };
             let one = run(&setup, 1);
             assert_eq!(one.messages.as_ref().unwrap().delivered, 50 * u64::from(whole.nodes()), "{policy:?}");

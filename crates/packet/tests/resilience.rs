@@ -72,7 +72,7 @@ fn line(hops: u64, count: u64, bytes: u64) -> Setup {
     let job = (2, bytes, links[0].bandwidth);
     // So rare that nothing of one message meets the next.
     let load = 0.002 * (bytes as f64 / 1500.0).min(1.0);
-    let traffic = samples::traffic("uniform", &[("count", int(count))], ("constant", load), job, 3);
+    let traffic = samples::traffic("uniform", &[("count", int(count))], "constant", load, job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
     setup.jobs[0].placement = vec![TerminalId::new(0), TerminalId::new(hops as u32)];
     setup.until = Until::WorkloadDone { limit: 1 << 58 };
@@ -231,9 +231,9 @@ fn duplicates_that_count_are_found() {
 
 /// The 72-node dragonfly under load, with losses by class and tampering.
 fn dragonfly(protocol: Protocol, ack: Ack, router: Architecture) -> Setup {
-    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", "constant", 0.5);
     let job = (72, 3000, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("uniform", &[("count", int(COUNT))], ("poisson", 0.6), job, 3);
+    setup.jobs[0].work = samples::traffic("uniform", &[("count", int(COUNT))], "poisson", 0.6, job, 3);
     setup.jobs[0].message = Some(3000);
     setup.packet.router = router;
     setup.until = Until::WorkloadDone { limit: 1 << 50 };
@@ -394,7 +394,7 @@ fn rails_lose_and_repeat_each_for_itself() {
     let routing = Arc::from(planes::bind(&fabric, bind).unwrap());
     let links = vec![samples::link(2_147_483_647, 17_001, 3_725, 2048); fabric.classes().len()];
     let job = (18, 3000, links[0].bandwidth);
-    let traffic = samples::traffic("uniform", &[("count", int(6))], ("poisson", 0.5), job, 3);
+    let traffic = samples::traffic("uniform", &[("count", int(6))], "poisson", 0.5, job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 3000);
     setup.until = Until::WorkloadDone { limit: 1 << 50 };
     setup.check = true;

@@ -55,7 +55,7 @@ fn lane((router, rules): (&str, Pipeline), classes: Services, loads: [f64; 2]) -
     ];
     let bandwidth = links[0].bandwidth;
     let traffic = |arrival, load, ranks, bytes| {
-        samples::traffic("bisection", &[], (arrival, load), (ranks, bytes, bandwidth), 1)
+        samples::traffic("bisection", &[], arrival, load, (ranks, bytes, bandwidth), 1)
     };
     let few = traffic("poisson", loads[0], 2, 64);
     let many = traffic("constant", loads[1], 8, 320);
@@ -202,8 +202,8 @@ fn hot(of_job: [u8; 2], vcs: [u8; 2]) -> Setup {
     let links = vec![samples::link(64_000_000_000, 3 * NS, 4 * NS, 64 * 8); 2];
     let bandwidth = links[0].bandwidth;
     let spot = [("hot", Value::Ints(vec![5]))];
-    let hot = samples::traffic("hot-spot", &spot, ("bernoulli", 0.5), (16, 64, bandwidth), 1);
-    let victims = samples::traffic("uniform", &[], ("bernoulli", 0.15), (16, 64, bandwidth), 1);
+    let hot = samples::traffic("hot-spot", &spot, "bernoulli", 0.5, (16, 64, bandwidth), 1);
+    let victims = samples::traffic("uniform", &[], "bernoulli", 0.15, (16, 64, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, hot.clone(), 64);
     let (even, odd): (Vec<u32>, Vec<u32>) = (0..32).partition(|n| n % 2 == 0);
     setup.jobs = vec![job("hot", hot, &even, 64), job("victims", victims, &odd, 64)];

@@ -21,7 +21,7 @@ fn has(verdict: &Verdict, flag: &str) -> bool {
 
 /// 72 nodes whose routers take 10 us: a packet takes about 30.
 fn slow(load: f64, end: u64) -> Setup {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", load);
     setup.packet.router_delay = 10 * US;
     setup.until = Until::Time(end);
     setup
@@ -42,10 +42,10 @@ fn a_run_whose_first_packets_are_under_way_is_filling_not_saturated() {
 
 /// Four nodes share a global link: more than a quarter is too much.
 fn finite(load: f64, count: u64) -> Setup {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", load);
     let rate = setup.links[0].bandwidth;
     let count = [("count", Value::Int(count))];
-    setup.jobs[0].work = samples::traffic("bisection", &count, ("poisson", load), (72, 1024, rate), 1);
+    setup.jobs[0].work = samples::traffic("bisection", &count, "poisson", load, (72, 1024, rate), 1);
     setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
     setup
 }

@@ -33,7 +33,7 @@ fn in_partitions(setup: &Setup, partitions: u32) -> (Summary, Vec<results::table
 /// CODES' 72-node values: 506.639 + 159.605 R ns, within a picosecond per link crossed.
 #[test]
 fn zero_load_follows_the_closed_form_of_codes() {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", 0.001));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", 0.001);
     setup.until = Until::Time(60_000 * US);
     setup.check = true;
     let summary = run(&setup);
@@ -52,11 +52,11 @@ fn zero_load_follows_the_closed_form_of_codes() {
 
 #[test]
 fn one_chunk_packets_follow_the_closed_form() {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", 0.001));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", 0.001);
     setup.packet.packet = 64;
     setup.jobs[0].message = Some(64);
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 64, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("uniform", &[], "poisson", 0.001, (72, 64, bandwidth), 1);
     setup.until = Until::Time(6_000 * US);
     for row in run(&setup).latency_by_hops {
         let expected = 59_605 + 159_605 * u64::from(row.hops);
@@ -72,13 +72,13 @@ fn one_chunk_packets_follow_the_closed_form() {
 /// With parameters that divide evenly the closed form holds exactly.
 #[test]
 fn even_parameters_give_the_exact_closed_form() {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", 0.001));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", 0.001);
     setup.links = [(64, 20), (32, 30), (16, 700)]
         .map(|(gbytes, ns)| samples::link(gbytes * 1_000_000_000, ns * 1000, 5_000, 32 << 10))
         .to_vec();
     setup.packet.router_delay = 50_000;
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 1024, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("uniform", &[], "poisson", 0.001, (72, 1024, bandwidth), 1);
     setup.until = Until::Time(6_000 * US);
     // t = 1, 2, 4 ns; terminal link first, then per router t + 50 ns + latency, then 15 chunks at the slowest link.
     let (terminal, local, global) =
@@ -95,7 +95,7 @@ fn even_parameters_give_the_exact_closed_form() {
 #[test]
 fn parts_sum_to_the_whole() {
     for load in [0.001, 0.9] {
-        let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
+        let mut setup = samples::dragonfly(72, "minimal", "poisson", load);
         setup.until = Until::Time(if load < 0.01 { 2_000 * US } else { 300 * US });
         let summary = run(&setup);
         let (parts, mean) = (summary.latency_parts_ps.unwrap().to_array(), summary.latency_ps.unwrap().mean);
@@ -115,7 +115,8 @@ fn parts_are_reported_on_slow_links() {
     let traffic = samples::traffic(
         "bisection",
         &[("count", int(1))],
-        ("constant", 0.5),
+        "constant",
+        0.5,
         (4, 8192, links[0].bandwidth),
         1,
     );
@@ -135,7 +136,7 @@ fn utilisation_counts_the_time_of_short_packets() {
     let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(1_000_000_000, 1_000, 5_000, 1 << 20)];
-    let traffic = samples::traffic("bisection", &[], ("constant", 0.25), (4, 1, links[0].bandwidth), 1);
+    let traffic = samples::traffic("bisection", &[], "constant", 0.25, (4, 1, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1);
     setup.until = Until::Time(100 * US);
     let used = run(&setup).links.unwrap();
@@ -145,7 +146,7 @@ fn utilisation_counts_the_time_of_short_packets() {
 /// A short measured part after a long warm-up does not multiply the samples, and absurd series are refused.
 #[test]
 fn series_are_bounded() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.1));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 0.1);
     setup.until = Until::Time(20 * US);
     setup.warmup = 20 * US - 1_000;
     let tables = simulate(&setup, &mut |_| true).unwrap().tables;
@@ -176,7 +177,7 @@ fn variety() -> Vec<(&'static str, Setup)> {
         ("adaptive saturated", "progressive-adaptive", "constant", 1.0),
         ("minimal low", "minimal", "bernoulli", 0.2),
     ] {
-        let mut setup = samples::dragonfly(72, algorithm, (arrival, load));
+        let mut setup = samples::dragonfly(72, algorithm, arrival, load);
         setup.until = Until::Time(if long() { 60 * US } else { 25 * US });
         setup.check = true;
         setup.measure = Measure {
@@ -201,14 +202,15 @@ fn variety() -> Vec<(&'static str, Setup)> {
     }
     all.push(("tight", tight.clone()));
     let bandwidth = tight.links[0].bandwidth;
-    tight.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.8), (72, 1060, bandwidth), 1);
+    tight.jobs[0].work = samples::traffic("uniform", &[], "poisson", 0.8, (72, 1060, bandwidth), 1);
     tight.jobs[0].message = Some(1060);
     all.push(("mixed sizes", tight));
     let mut pong = all[0].1.clone();
     pong.jobs[0].work = samples::traffic(
         "ping-pong",
         &[("count", int(if long() { 20 } else { 6 }))],
-        ("constant", 1.0),
+        "constant",
+        1.0,
         (72, 5000, bandwidth),
         1,
     );
@@ -252,7 +254,7 @@ fn every_handler_can_be_undone() {
         );
         let mut again = Observer::new(Arc::clone(&net), 0, US, setup.measure, true);
         let domain = PacketDomain::<WindowRouter>::new(Arc::clone(&net), 0);
-        engine::undo_check::run_with_rollbacks(domain, &mut again, (1, US), (40, 5));
+        engine::undo_check::run_with_rollbacks(domain, &mut again, 1, US, 40, 5);
         assert_eq!(again.sums.fingerprint, plain.sums.fingerprint, "{name}: a rollback left a trace");
     }
 }
@@ -260,7 +262,7 @@ fn every_handler_can_be_undone() {
 /// One chunk a picosecond late, swapped ties, another path: each changes the fingerprint.
 #[test]
 fn planted_faults_change_the_fingerprint() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.5));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 0.5);
     setup.until = Until::Time(40 * US);
     let plain = run(&setup).fingerprint;
     let mut late = setup.clone();
@@ -309,9 +311,9 @@ impl fabric::routing::Routing for Detour {
 /// Beyond saturation the sources' backlog takes no memory, and the verdict says so; a little below it does not.
 #[test]
 fn saturation_is_reported_and_a_near_miss_is_not() {
-    let mut setup = samples::dragonfly(72, "minimal", ("poisson", 1.0));
+    let mut setup = samples::dragonfly(72, "minimal", "poisson", 1.0);
     setup.jobs[0].work =
-        samples::traffic("bisection", &[], ("poisson", 0.4), (72, 1024, setup.links[0].bandwidth), 1);
+        samples::traffic("bisection", &[], "poisson", 0.4, (72, 1024, setup.links[0].bandwidth), 1);
     setup.until = Until::Time(2_000 * US);
     let over = run(&setup);
     assert_eq!(over.verdict.state, State::Saturated, "{:?}", over.verdict);
@@ -320,7 +322,7 @@ fn saturation_is_reported_and_a_near_miss_is_not() {
         "four nodes share a global link"
     );
     setup.jobs[0].work =
-        samples::traffic("bisection", &[], ("poisson", 0.2), (72, 1024, setup.links[0].bandwidth), 1);
+        samples::traffic("bisection", &[], "poisson", 0.2, (72, 1024, setup.links[0].bandwidth), 1);
     assert_eq!(run(&setup).verdict.state, State::Ok);
 }
 
@@ -333,7 +335,7 @@ fn deadlock_names_its_cycle_and_a_near_miss_flows() {
         let flag = base::param::Value::Bool(dateline);
         let routing = samples::routing(&fabric, "dimension-order", &[("dateline", flag)]);
         let links = vec![samples::link(2 << 30, 29_802, 3_725, 256); 2];
-        let traffic = samples::traffic("bisection", &[], ("constant", 1.0), (8, 1024, links[0].bandwidth), 1);
+        let traffic = samples::traffic("bisection", &[], "constant", 1.0, (8, 1024, links[0].bandwidth), 1);
         let mut setup = samples::setup(fabric, routing, links, traffic, 1024);
         setup.check = true;
         setup.until = Until::Time(200 * US);

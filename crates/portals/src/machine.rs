@@ -10,7 +10,7 @@ use crate::{
         message::Message,
         operation::Op,
         process::{Out, Process},
-        types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, md},
+        types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, Slot, md},
     },
     nic::{Params, size},
 };
@@ -81,12 +81,12 @@ struct Flight {
 
 impl Flight {
     /// A message of a rank between two nodes, with a copy to be sent.
-    fn new(message: Box<Message>, from: RankId, ends: (TerminalId, TerminalId)) -> Self {
+    fn new(message: Box<Message>, from: RankId, source: TerminalId, destination: TerminalId) -> Self {
         Self {
             message,
             from,
             to: None,
-            ends,
+            ends: (source, destination),
             answers: NONE,
             answered: 0,
             low_level: false,
@@ -109,10 +109,10 @@ impl Flight {
 /// What reaches the processor over the bus.
 #[derive(Clone, Copy, Debug)]
 enum Control {
-    /// An event for a queue, by place and generation.
-    Event { rank: RankId, ni: usize, queue: (u16, u16), event: Event },
-    /// What a counter, by place and generation, shows.
-    Count { rank: RankId, ni: usize, counter: (u16, u16), value: Count, epoch: u32 },
+    /// An event for a queue.
+    Event { rank: RankId, ni: usize, queue: Slot, event: Event },
+    /// What a counter shows.
+    Count { rank: RankId, ni: usize, counter: Slot, value: Count, epoch: u32 },
 }
 
 /// The interface of a node.

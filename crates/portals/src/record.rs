@@ -68,7 +68,7 @@ pub enum Step {
         /// The counter; [`INVALID`] for the messages served for the rank since the beginning, which a loop around `PtlAtomicSync` waits for.
         counter: u32,
         /// Successes and failures that it showed.
-        shown: (u64, u64),
+        shown: Count,
         /// Times that it read the same again.
         again: u64,
     },
@@ -201,8 +201,7 @@ impl Recorder {
     }
 
     /// A rank read a counter.
-    pub fn count(&mut self, rank: RankId, counter: u32, value: Count) {
-        let shown = (value.success, value.failure);
+    pub fn count(&mut self, rank: RankId, counter: u32, shown: Count) {
         if let Some(Step::Count { counter: c, shown: old, again }) = &mut self.ranks[rank].last
             && *c == counter
         {
@@ -282,7 +281,8 @@ impl Recorder {
     pub fn finish(
         mut self,
         time: Ps,
-        messages: (u64, u64),
+        messages: u64,
+        bytes: u64,
         mut faults: Vec<(u64, u64)>,
     ) -> Result<(), String> {
         for rank in RankId::first(self.ranks.len() as u32) {
@@ -292,7 +292,7 @@ impl Recorder {
         }
         faults.sort_unstable();
         faults.dedup();
-        (self.trailer.time, self.trailer.messages, self.trailer.faults) = (time, messages, faults);
+        (self.trailer.time, self.trailer.messages, self.trailer.faults) = (time, (messages, bytes), faults);
         if let Some(why) = self.failure {
             return Err(why);
         }
@@ -309,8 +309,8 @@ impl Recorder {
 
 /// True if a counter that shows the first has reached the second.
 #[must_use]
-pub fn reached(shown: (u64, u64), least: (u64, u64)) -> bool {
-    shown.0 >= least.0 && shown.1 >= least.1
+pub fn reached(shown: Count, least: Count) -> bool {
+    shown.success >= least.success && shown.failure >= least.failure
 }
 
 /// What a record is read from.
@@ -463,7 +463,7 @@ mod tests {
         let mut recorder = Recorder::new(Box::new(to.clone()), "test", ranks, 1).expect("memory takes it");
         write(&mut recorder);
         RankId::first(ranks).for_each(|r| recorder.ended(r, 1000 + u64::from(r)));
-        recorder.finish(2000, (3, 4), vec![(9, 1), (5, 2), (9, 1)]).expect("memory takes it");
+        recorder.finish(2000, 3, 4, vec![(9, 1), (5, 2), (9, 1)]).expect("memory takes it");
         to.0.take()
     }
 
@@ -501,7 +501,8 @@ mod tests {
             steps(&mut record, FIRST),
             Ok(vec![look(7, 0), look(7, 0), look(7, 1), look(8, 0), Step::End])
         );
-        let count = |shown, again| Step::Count { counter: 4, shown: (shown, 0), again };
+        let count =
+            |shown, again| Step::Count { counter: 4, shown: Count { success: shown, failure: 0 }, again };
         assert_eq!(steps(&mut record, SECOND), Ok(vec![count(3, 2), count(2, 0), Step::End]));
     }
 

@@ -7,7 +7,7 @@
 use crate::{
     core::{
         call::Call,
-        types::{Code, Fault, INVALID, Limits, Memory, TIME_FOREVER},
+        types::{Code, Count, Fault, INVALID, Limits, Memory, TIME_FOREVER},
     },
     machine::{Counts, Happening, Machine},
     nic::{Params, size},
@@ -93,7 +93,7 @@ enum Part {
     /// A counter is read until it shows so much, and so often more.
     Count {
         counter: u32,
-        shown: (u64, u64),
+        shown: Count,
         again: u64,
     },
     /// So many messages have been served.
@@ -393,7 +393,7 @@ impl World {
         }
     }
 
-    fn read_count(&mut self, rank: RankId, counter: u32, shown: (u64, u64), again: u64) {
+    fn read_count(&mut self, rank: RankId, counter: u32, shown: Count, again: u64) {
         self.missed(rank);
         self.enter(rank, 0);
         self.ranks[rank].parts.push_back(Part::Count { counter, shown, again });
@@ -429,17 +429,17 @@ impl World {
             }
             Part::Count { counter, shown, again } => {
                 let there = if counter == INVALID {
-                    self.machine.served[rank] >= shown.0
+                    self.machine.served[rank] >= shown.success
                 } else {
                     let value = self.machine.processes[rank].ct_get(counter);
-                    value.map_or(true, |v| reached((v.success, v.failure), shown))
+                    value.map_or(true, |v| reached(v, shown))
                 };
                 if !there {
                     self.polls_idle(rank);
                 }
                 if !there || again > 0 {
                     let left = if there { again - 1 } else { again };
-                    let shown = if there { (0, 0) } else { shown };
+                    let shown = if there { Count::default() } else { shown };
                     self.read_count(rank, counter, shown, left);
                 }
                 true

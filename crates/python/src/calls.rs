@@ -28,7 +28,8 @@ type Failed = (String, String, String);
 #[pyfunction]
 pub fn run(py: Python<'_>, words: Words, heard: Option<Bound<'_, PyAny>>) -> PyResult<Done> {
     let asked = asked(py, words)?;
-    attend(py, heard.as_ref(), move |board: &Board| work::run(&asked, board)).map(Done::new)
+    attend(py, heard.as_ref(), move |board: &Board| work::run(&asked, board))
+        .map(|(finished, notes)| Done::new(finished, notes))
 }
 
 /// Goes on with a run that left a checkpoint, to results in its directory; gives what was remarked.

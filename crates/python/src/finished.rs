@@ -20,7 +20,7 @@ pub struct Done {
 
 impl Done {
     /// Of what a run left, and the remarks made on its way.
-    pub fn new((finished, notes): (Finished, Vec<String>)) -> Self {
+    pub fn new(finished: Finished, notes: Vec<String>) -> Self {
         Self { finished, notes }
     }
 }

@@ -96,7 +96,7 @@ pub fn run(asked: &Asked, board: &Board) -> Result<Finished, Error> {
     board.saves.store(saver.is_some(), Ordering::Relaxed);
     let finished = execute_saved(&prepared, board, saver.as_mut(), None)?;
     if let Some(target) = target {
-        store(target, (&prepared, begun), &finished, board)?;
+        store(target, &prepared, begun, &finished, board)?;
     }
     drop(claim);
     Ok(finished)
@@ -104,7 +104,8 @@ pub fn run(asked: &Asked, board: &Board) -> Result<Finished, Error> {
 
 fn store(
     target: Target<'_>,
-    (prepared, begun): (&Prepared, Begun),
+    prepared: &Prepared,
+    begun: Begun,
     finished: &Finished,
     board: &Board,
 ) -> Result<(), Error> {
@@ -149,7 +150,7 @@ pub fn resume(
     let header = Header { threads, ..header };
     let mut saver = Saver::new(path, header, prepared.intervals, Arc::clone(&board.signals));
     let finished = execute_saved(&prepared, board, Some(&mut saver), Some(&state))?;
-    store(target, (&prepared, begun), &finished, board)?;
+    store(target, &prepared, begun, &finished, board)?;
     drop((away, claim));
     Ok(())
 }

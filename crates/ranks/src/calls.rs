@@ -96,7 +96,7 @@ pub fn add(
     let keys = keys(&operations, jobs, ["rank", "operation"]);
     let (Some(keys), Some(ends)) = (keys, operations.u64_column("end_ps")) else { return vec![operations] };
     debug_assert!(keys.is_sorted(), "operations come by job, rank and number");
-    let (mut calls, mut marked) = (TextColumn::default(), (marks::table(), Steps::default()));
+    let (mut calls, mut marked, mut steps) = (TextColumn::default(), marks::table(), Steps::default());
     let (mut peers, mut tags) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
     let mut open = Vec::new();
     for of_rank in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
@@ -123,26 +123,28 @@ pub fn add(
                 let found = of_rank.binary_search_by_key(&number, |k| k.2.into()).ok()?;
                 Some((begun(first + found), ends[first + found]))
             };
-            mark(&mut marked, (job, of_rank), (&mut reading, &sent), &row);
+            mark(&mut marked, &mut steps, job, of_rank, &mut reading, &sent, &row);
         }
     }
     if let Some(transfers) = transfers.filter(|_| !open.is_empty()) {
-        resolve(&open, (&keys, &mut peers, &mut tags), transfers, jobs);
+        resolve(&open, &keys, &mut peers, &mut tags, transfers, jobs);
     }
     let operations = operations
         .with("call", Column::Text(calls))
         .with("peer", Column::Maybe(peers))
         .with("tag", Column::Maybe(tags));
-    let (marked, steps) = marked;
     let marked = (marked.rows() > 0).then_some(marked);
     std::iter::once(operations).chain(marked).chain(steps.table(jobs)).collect()
 }
 
 /// Enters what a rank marked, and what it sent in between. `row` gives the beginning and the end of an operation that is over.
 fn mark(
-    (table, steps): &mut (Table, Steps),
-    (job, of_rank): (&JobOf<'_>, &[Key]),
-    (reading, sent): (&mut Reading, &[Sent]),
+    table: &mut Table,
+    steps: &mut Steps,
+    job: &JobOf<'_>,
+    of_rank: &[Key],
+    reading: &mut Reading,
+    sent: &[Sent],
     row: &dyn Fn(u64) -> Option<(Ps, Ps)>,
 ) {
     let Some(&(number, rank, last)) = of_rank.last() else { return };
@@ -232,7 +234,9 @@ fn keys(table: &Table, jobs: &[JobOf<'_>], [rank, number]: [&str; 2]) -> Option<
 /// Enters what receives with open source or tag took.
 fn resolve(
     open: &[usize],
-    (keys, peers, tags): (&[Key], &mut [Option<u32>], &mut [Option<u32>]),
+    keys: &[Key],
+    peers: &mut [Option<u32>],
+    tags: &mut [Option<u32>],
     transfers: &Table,
     jobs: &[JobOf<'_>],
 ) -> Option<()> {

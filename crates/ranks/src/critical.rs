@@ -262,7 +262,7 @@ impl<'a> Past<'a> {
         let here = self.met[first..].iter().take_while(|m| (m.to, m.at) == (rank, now));
         here.filter_map(|m| {
             let (receive, send) = (self.row(rank, m.receive)?, self.row(m.from, m.send)?);
-            (send.asked || !m.late).then(|| Self::transfer(m, (send, receive), now))
+            (send.asked || !m.late).then(|| Self::transfer(m, send, receive, now))
         })
         .next()
     }
@@ -274,12 +274,12 @@ impl<'a> Past<'a> {
             let key = |i: &u32| (self.met[*i as usize].from, self.met[*i as usize].send);
             let found = self.sent.binary_search_by_key(&(rank, send.number), key).ok()?;
             let m = self.met[self.sent[found] as usize];
-            Some(Self::transfer(m, (send, self.row(m.to, m.receive)?), now))
+            Some(Self::transfer(m, send, self.row(m.to, m.receive)?, now))
         })
     }
 
     /// A message, or its request and grant, until `end`, and whoever was the last to ask for it.
-    fn transfer(m: &Met, (send, receive): (&Finished, &Finished), end: Ps) -> (Segment, GlobalRank) {
+    fn transfer(m: &Met, send: &Finished, receive: &Finished, end: Ps) -> (Segment, GlobalRank) {
         let (start, then) = if m.late { (receive.ready, m.to) } else { (send.sent - send.busy, m.from) };
         let (host, number, peer, bytes) = (m.from, m.send, m.to, send.bytes);
         (Segment { part: Part::Transfer, host, number, peer, bytes, start: start.min(end), end }, then)
@@ -359,9 +359,8 @@ mod tests {
 
     /// Two ranks: the first computes until 50 and sends with an overhead of 2; the message is there at 90, and its receive, which waited, costs 3.
     fn reported() -> (Vec<Finished>, Vec<Met>) {
-        let done = |rank: u32, number, op: &Op, (ready, time), busy| {
-            let place = (TerminalId::new(rank), 0, number);
-            Finished::new(op, place, (ready, time), (busy, busy))
+        let done = |rank: u32, number, op: &Op, (ready, time), span| {
+            Finished::new(op, TerminalId::new(rank), 0, number, ready, time, span)
         };
         let rows = vec![
             done(0, 0, &calc(50), (0, 50), 50),

@@ -37,15 +37,10 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// An operation of a rank, by its terminal and its place there, that is over at `time` and cost the processor this: for a computation `compute`, for
-    /// a message `overhead`. It is no message within a terminal and asked nobody.
+    /// An operation of a rank, by its terminal and its place there, that is over at `time`. Computations, sends and receives cost the processor `span`.
+    /// It is no message within a terminal and asked nobody.
     #[must_use]
-    pub fn new(
-        op: &Op,
-        (terminal, slot, number): (TerminalId, u16, u32),
-        (ready, time): (Ps, Ps),
-        (compute, overhead): (Ps, Ps),
-    ) -> Self {
+    pub fn new(op: &Op, terminal: TerminalId, slot: u16, number: u32, ready: Ps, time: Ps, span: Ps) -> Self {
         let message = matches!(op.kind, Kind::Send | Kind::Recv);
         Self {
             terminal,
@@ -56,13 +51,7 @@ impl Finished {
             ready,
             time,
             bytes: if message { op.amount } else { 0 },
-            busy: if op.kind == Kind::Calc {
-                compute
-            } else if message {
-                overhead
-            } else {
-                0
-            },
+            busy: if op.kind == Kind::Calc || message { span } else { 0 },
             sent: time,
             kind: op.kind,
             collective: op.collective,

@@ -57,7 +57,7 @@ impl Memories {
     }
 
     /// A message of `bytes` is posted at `now` to the node whose first channel is `first`.
-    pub fn give(&mut self, memory: &Memory, (first, now): (u32, Ps), bytes: u64, what: Delivery) -> Given {
+    pub fn give(&mut self, memory: &Memory, first: u32, now: Ps, bytes: u64, what: Delivery) -> Given {
         let channel = (first..first + memory.channels).min_by_key(|&c| self.channels.get(c).free);
         let channel = channel.unwrap_or(first);
         let Channel { mut free, mut under_way } = *self.channels.get(channel);

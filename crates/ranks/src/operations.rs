@@ -329,7 +329,7 @@ impl OperationWindow {
             });
             fresh.push(list);
         }
-        self.link((read, old), batch, &fresh, now);
+        self.link(read, old, batch, &fresh, now);
         // Most operations follow the one before. That edge is a field of its row, the heir, and takes no row of the pool of links.
         // The operation before the batch may be retired already, which means that it has ended: NIL stands for that.
         let mut before = (read > 0).then_some(if self.is_kept(old, last) { last } else { NIL });
@@ -361,7 +361,7 @@ impl OperationWindow {
     }
 
     /// Makes links of a batch's edges. Edges of one operation keep their order.
-    fn link(&mut self, (read, old): (u32, u32), batch: &Batch, fresh: &[u32], now: Ps) {
+    fn link(&mut self, read: u32, old: u32, batch: &Batch, fresh: &[u32], now: Ps) {
         let of = |number: u64| number.checked_sub(u64::from(read)).map(|n| fresh[n as usize]);
         // Lists within the batch are built from their ends: putting in front is O(1), and the order comes out right.
         for edge in batch.edges.iter().rev() {

@@ -174,8 +174,8 @@ impl Programs {
                 let Incoming { label, bytes, sequence, .. } = *self.incoming.get(row);
                 Queued { from: label.source, bytes, sequence }
             };
-            let place = (r.place.job, r.place.rank);
-            let state = RankState::of(&self.window, &self.matching, local, place, message);
+            let Place { job, rank, .. } = r.place;
+            let state = RankState::of(&self.window, &self.matching, local, job, rank, message);
             let mut waiting = vec![None; state.waiting.len()];
             for row in self.window.of_rank(local).map(|row| self.window.get(row)) {
                 if let Ok(place) = state.waiting.binary_search(&row.number) {
@@ -247,16 +247,16 @@ impl Programs {
 
     fn finish(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, number, ready, .. } = *self.window.get(row);
-        let busy = (self.span(row), self.roster.rules.overhead);
+        let span = self.span(row);
         let (time, &Resident { place, seat, .. }) = (self.now, self.residents.get(rank));
         let ready = match op.kind {
-            Kind::Calc if self.quantum().is_none() => time - busy.0,
+            Kind::Calc if self.quantum().is_none() => time - span,
             _ => ready.clamp(self.roster.start(place.job).min(time), time),
         };
         debug_assert!(ready <= time, "an operation ends after it could begin");
         let describes = self.roster.describes_nodes() && op.kind == Kind::Send;
         let within = describes && self.roster.terminal(place.job, op.peer) == place.terminal;
-        let finished = Finished::new(&op, (place.terminal, seat, number), (ready, time), busy);
+        let finished = Finished::new(&op, place.terminal, seat, number, ready, time, span);
         let rules = &self.roster.rules;
         let asked = op.kind == Kind::Send && (rules.direct.is_some() || !rules.leaves(op.mode, op.amount));
         let sent = if asked { self.requested.remove(u64::from(row), 0) } else { None }.unwrap_or(time);
@@ -335,7 +335,7 @@ impl Programs {
                 let rank = self.residents.local(envelope.to);
                 let row = self.named(rank, envelope.receive);
                 self.ends_send(&envelope, fx);
-                self.received(row, (envelope.from, envelope.send, envelope.late), fx);
+                self.received(row, envelope.from, envelope.send, envelope.late, fx);
             }
         }
     }
@@ -446,14 +446,14 @@ impl Programs {
         debug_assert_eq!(self.window.get(row).rank, label.rank, "of their own rank");
         self.incoming.give(incoming);
         if bytes > self.window.get(row).op.amount {
-            self.truncates(row, (label.source, bytes));
+            self.truncates(row, label.source, bytes);
         }
         // What has room for all that there can be does not say how much it gets: the message does.
         if self.window.get(row).op.amount >= MAX_BYTES {
             self.window.rows().edit(row).op.amount = bytes;
         }
         if !asks {
-            return self.received(row, (from, send, self.window.get(row).ready == self.now), fx);
+            return self.received(row, from, send, self.window.get(row).ready == self.now, fx);
         }
         let Row { rank, number: receive, .. } = *self.window.get(row);
         let &Resident { place, number: to, .. } = self.residents.get(rank);
@@ -464,7 +464,7 @@ impl Programs {
         let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive, late };
         self.named.set(u64::from(rank), receive, row);
         if let Some(header) = self.roster.rules.direct {
-            return self.meet((sender, place.terminal), header, &grant, fx);
+            return self.meet(sender, place.terminal, header, &grant, fx);
         }
         let bytes = self.roster.rules.control;
         if sender == place.terminal {
@@ -475,7 +475,7 @@ impl Programs {
 
     /// A receive has too little room for the message that it takes.
     #[cold]
-    fn truncates(&mut self, row: u32, (from, bytes): (RankId, u64)) {
+    fn truncates(&mut self, row: u32, from: RankId, bytes: u64) {
         let Row { op, rank, number, .. } = *self.window.get(row);
         let Place { job, rank: to, .. } = self.residents.get(rank).place;
         self.truncated.edit(0).add(Cut { job, to, number, from, bytes, room: op.amount });
@@ -497,7 +497,7 @@ impl Programs {
     }
 
     /// A receive has all its bytes.
-    fn received(&mut self, row: u32, (from, send, late): (GlobalRank, u32, bool), fx: &mut dyn HostEffects) {
+    fn received(&mut self, row: u32, from: GlobalRank, send: u32, late: bool, fx: &mut dyn HostEffects) {
         let Row { op, rank, number: receive, .. } = *self.window.get(row);
         debug_assert_eq!(op.kind, Kind::Recv, "data name a receive");
         if self.roster.rules.meets {

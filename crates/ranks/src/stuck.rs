@@ -134,7 +134,8 @@ impl RankState {
         window: &OperationWindow,
         matching: &Matching,
         local: u32,
-        (job, rank): (u32, RankId),
+        job: u32,
+        rank: RankId,
         message: impl Fn(u32) -> Queued,
     ) -> Self {
         let mut state = Self { job, rank, ended: window.is_over(local), ..Self::default() };

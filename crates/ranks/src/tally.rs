@@ -99,7 +99,7 @@ impl Tally {
 
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
     #[inline]
-    pub fn add(&mut self, f: &Finished, (job, rank): (u32, GlobalRank), keep: bool) {
+    pub fn add(&mut self, f: &Finished, job: u32, rank: GlobalRank, keep: bool) {
         let rank = self.ranks.edit(rank.number());
         rank.operations += 1;
         rank.compute += f.compute();
@@ -185,7 +185,8 @@ impl Tally {
     pub fn tables(
         &self,
         jobs: &[JobOf<'_>],
-        (roster, first): (&Roster, &[(u32, RankId)]),
+        roster: &Roster,
+        first: &[(u32, RankId)],
         causes: Option<&Causes<'_>>,
     ) -> Vec<Table> {
         let mut tables = Vec::new();
@@ -243,7 +244,7 @@ impl Tally {
                 let transfer = transfers.get(&(index, rank)).copied().unwrap_or(0);
                 let sums = Sums { transfer, ..known.copied().unwrap_or_default() };
                 let span = sums.last.saturating_sub(job.start);
-                push_rank(&mut table, (job.name, rank), (span, cpus, columns), &sums);
+                push_rank(&mut table, job.name, rank, span, cpus, columns, &sums);
             }
         }
         table
@@ -297,8 +298,11 @@ pub fn rank_table(columns: RankColumns) -> Table {
 /// Adds a rank to [`rank_table`]: it waits when its processors, so many, neither compute nor handle messages.
 pub fn push_rank(
     table: &mut Table,
-    (job, rank): (&str, RankId),
-    (span, cpus, columns): (Ps, u64, RankColumns),
+    job: &str,
+    rank: RankId,
+    span: Ps,
+    cpus: u64,
+    columns: RankColumns,
     r: &Sums,
 ) {
     // Several processors of a rank may be busy at the same time.

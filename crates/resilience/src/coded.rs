@@ -84,7 +84,8 @@ impl Coding<'_> {
         line: &mut Line,
         nodes: &mut Nodes,
         stream: &mut Stream,
-        (start, count): (Tick, usize),
+        start: Tick,
+        count: usize,
     ) -> Ended {
         nodes.spans.iter_mut().for_each(|span| span.clear(count));
         let mut g = Generation {

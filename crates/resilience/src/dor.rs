@@ -27,7 +27,8 @@ pub fn window(
     path: &Path,
     line: &mut Line,
     stream: &mut Stream,
-    (start, count): (Tick, usize),
+    start: Tick,
+    count: usize,
 ) -> Ended {
     let hops = path.hops() as u64;
     let back = delays.back(hops);

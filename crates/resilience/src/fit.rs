@@ -208,12 +208,12 @@ impl Fit {
             Shape::Biquartic if grid.losses.len() < TERMS || grid.windows.len() < TERMS => {
                 return Err(format!("25 terms need {TERMS} losses and window sizes at least"));
             }
-            Shape::Biquartic => pieces.push(piece(grid, (low, beyond), (first, last))?),
+            Shape::Biquartic => pieces.push(piece(grid, low, beyond, first, last)?),
             Shape::Pieces => {
                 for &window in &grid.windows {
                     let mut from = low;
                     for to in jumps(grid, window).into_iter().chain([beyond]) {
-                        pieces.push(piece(grid, (from, to), (window, window))?);
+                        pieces.push(piece(grid, from, to, window, window)?);
                         from = to;
                     }
                 }
@@ -302,7 +302,7 @@ fn jumps(grid: &Grid, window: u32) -> Vec<f64> {
 }
 
 /// Fits what of a grid lies in a range; a range with few losses gets a polynomial of lower degree.
-fn piece(grid: &Grid, (from, to): (f64, f64), (first, last): (u32, u32)) -> Result<Piece, String> {
+fn piece(grid: &Grid, from: f64, to: f64, first: u32, last: u32) -> Result<Piece, String> {
     let inside = |s: &Sampled| from <= s.loss && s.loss < to && first <= s.window && s.window <= last;
     let points: Vec<Sampled> = grid.points().filter(inside).collect();
     let terms = if first == last { TERMS.min(points.len()) } else { TERMS * TERMS };

@@ -82,7 +82,8 @@ impl Fits {
     /// Parameters that do not go together, or too few points.
     pub fn made(
         parameters: &Parameters,
-        (hops, losses): (&[u32], &[f64]),
+        hops: &[u32],
+        losses: &[f64],
         shape: Shape,
         effort: Effort,
         threads: usize,
@@ -195,7 +196,7 @@ mod tests {
 
     fn fits(protocol: Protocol) -> Fits {
         let p = Parameters::table2(protocol);
-        Fits::made(&p, (&[1, 2, 3], &losses()), Shape::Pieces, Effort { samples: 2_000, error: 1.0 }, 2)
+        Fits::made(&p, &[1, 2, 3], &losses(), Shape::Pieces, Effort { samples: 2_000, error: 1.0 }, 2)
             .unwrap()
             .0
     }

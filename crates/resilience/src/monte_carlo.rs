@@ -118,7 +118,7 @@ pub fn sample(point: &Point<'_>, samples: u64, threads: usize) -> Result<Estimat
                 return all;
             }
             let count = BLOCK.min(samples - block * BLOCK);
-            sender.block(point, &delays, (block, count), &mut all);
+            sender.block(point, &delays, block, count, &mut all);
         }
     };
     let others = threads.clamp(1, blocks.max(1) as usize) - 1;
@@ -141,7 +141,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn block(&mut self, point: &Point<'_>, delays: &Delays, (block, count): (u64, u64), all: &mut Estimates) {
+    fn block(&mut self, point: &Point<'_>, delays: &Delays, block: u64, count: u64, all: &mut Estimates) {
         let mut stream = Stream::new(mix64(point.seed), Purpose::Protocol, block);
         self.line.crossed = 0;
         for _ in 0..count {
@@ -165,11 +165,10 @@ impl Sender {
         loop {
             let count = left.min(u64::from(window));
             left -= count;
-            let part = (start, count as usize);
             let ended = if protocol.codes() {
-                coding.generation(&mut self.line, &mut self.nodes, stream, part)
+                coding.generation(&mut self.line, &mut self.nodes, stream, start, count as usize)
             } else {
-                dor::window(delays, timeout, point.path, &mut self.line, stream, part)
+                dor::window(delays, timeout, point.path, &mut self.line, stream, start, count as usize)
             };
             sent += ended.sent;
             if left == 0 {

@@ -157,14 +157,19 @@ fn compared(summary: &Summary) -> SortedMap<String, f64> {
 /// Numbers that models define differently: they are reported and not judged, unless a tolerance names them.
 const REPORTED: [&str; 5] = ["hops_mean", "packets", "latency_ps", "links", "hybrid"];
 
+/// One of two runs that are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What the run says of itself as a whole.
+    pub summary: &'a Summary,
+    /// Its table of messages, if it has one.
+    pub messages: Option<&'a Table>,
+}
+
 /// Compares two runs.
 #[must_use]
-pub fn compare(
-    a: (&Summary, Option<&Table>),
-    b: (&Summary, Option<&Table>),
-    tolerances: &Tolerances,
-) -> Comparison {
-    let (left, right) = (compared(a.0), compared(b.0));
+pub fn compare(a: Side<'_>, b: Side<'_>, tolerances: &Tolerances) -> Comparison {
+    let (left, right) = (compared(a.summary), compared(b.summary));
     let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
     names.sort();
     names.dedup();
@@ -177,7 +182,7 @@ pub fn compare(
             difference(name, left.get(name).copied(), right.get(name).copied(), tolerance)
         })
         .collect();
-    let messages = match (a.1, b.1) {
+    let messages = match (a.messages, b.messages) {
         (Some(a), Some(b)) => messages(a, b),
         _ => None,
     };
@@ -196,10 +201,14 @@ pub fn compare(
     }
     let seconds = |s: &Summary| s.performance.as_ref().map(|p| p.cpu_s.unwrap_or(p.wall_s));
     Comparison {
-        identical: a.0.fingerprint == b.0.fingerprint,
+        identical: a.summary.fingerprint == b.summary.fingerprint,
         differences,
         messages,
-        seconds: seconds(a.0).zip(seconds(b.0)).map(|(a, b)| Seconds { a, b, ratio: a / b.max(1e-9) }),
+        seconds: seconds(a.summary).zip(seconds(b.summary)).map(|(a, b)| Seconds {
+            a,
+            b,
+            ratio: a / b.max(1e-9),
+        }),
     }
 }
 
@@ -356,10 +365,14 @@ mod tests {
             .with("latency_ps", Column::U64(rows.iter().map(|r| r.3).collect()))
     }
 
+    fn side<'a>(summary: &'a Summary, messages: Option<&'a Table>) -> Side<'a> {
+        Side { summary, messages }
+    }
+
     #[test]
     fn a_run_is_like_itself() {
         let (s, t) = (summary(100), table(&[(0, 0, 1, 50), (1, 0, 0, 70)]));
-        let c = compare((&s, Some(&t)), (&s, Some(&t)), &Tolerances::default());
+        let c = compare(side(&s, Some(&t)), side(&s, Some(&t)), &Tolerances::default());
         assert!(c.identical && c.within());
         let m = c.messages.unwrap();
         assert_eq!((m.matched, m.only_a, m.only_b, m.max), (2, 0, 0, 0.0));
@@ -370,7 +383,7 @@ mod tests {
         let (a, b) = (summary(100), summary(110));
         let with = |all, named: &[(&str, f64)]| {
             let named = named.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
-            compare((&a, None), (&b, None), &Tolerances { all, named }).within()
+            compare(side(&a, None), side(&b, None), &Tolerances { all, named }).within()
         };
         assert!(!with(0.09, &[]));
         assert!(with(0.1, &[]));
@@ -384,7 +397,7 @@ mod tests {
         let s = summary(100);
         let a = table(&[(0, 0, 1, 100), (1, 0, 0, 100), (1, 1, 2, 200), (0, 1, 1, 100)]);
         let b = table(&[(0, 0, 1, 110), (1, 1, 0, 100), (1, 0, 2, 100), (2, 0, 0, 5)]);
-        let m = compare((&s, Some(&a)), (&s, Some(&b)), &Tolerances::default()).messages.unwrap();
+        let m = compare(side(&s, Some(&a)), side(&s, Some(&b)), &Tolerances::default()).messages.unwrap();
         assert_eq!((m.matched, m.only_a, m.only_b), (3, 1, 1));
         assert_eq!((m.worst, m.max), (Some(MessageKey { source: 1, destination: 2, number: 0 }), 0.5));
         assert!((m.mean - 0.2).abs() < 1e-12 && (m.mean_signed + 0.4 / 3.0).abs() < 1e-12);
@@ -401,7 +414,11 @@ mod tests {
         let by_pair: Vec<(u32, u32, u32, u64)> =
             (0..12).map(|n| (0, n / 3, 1 + n % 3, 100 * u64::from(n + 1))).collect();
         for all in [over_all, by_pair] {
-            let m = compare((&s, Some(&table(&all))), (&s, Some(&table(&all[4..]))), &Tolerances::default());
+            let m = compare(
+                side(&s, Some(&table(&all))),
+                side(&s, Some(&table(&all[4..]))),
+                &Tolerances::default(),
+            );
             let m = m.messages.unwrap();
             assert_eq!((m.matched, m.only_a, m.only_b, m.max), (8, 4, 0, 0.0));
         }
@@ -413,7 +430,7 @@ mod tests {
         let s = summary(100);
         let a = table(&[(0, 0, 1, 10), (0, 1, 2, 20), (0, 2, 1, 30), (0, 3, 2, 40)]);
         let b = table(&[(0, 0, 1, 10), (0, 0, 2, 20), (0, 1, 1, 30), (0, 1, 2, 40)]);
-        let m = compare((&s, Some(&a)), (&s, Some(&b)), &Tolerances::default()).messages.unwrap();
+        let m = compare(side(&s, Some(&a)), side(&s, Some(&b)), &Tolerances::default()).messages.unwrap();
         assert_eq!((m.matched, m.only_a, m.only_b, m.max), (4, 0, 0, 0.0));
     }
 }

@@ -46,7 +46,7 @@ pub fn trace_events(table: &Table, Beside { transfers, path, markers }: Beside<'
     let arrows = transfers.and_then(|t| arrows(t, &columns, &order)).unwrap_or_default();
     let mut line = Line::default();
     for (pid, name) in (1..).zip(columns.jobs.words()) {
-        line.named("process_name", (pid, None), name);
+        line.named("process_name", pid, None, name);
     }
     if let Some(parts) = &parts {
         parts.draw(columns.jobs.words(), &mut line);
@@ -54,7 +54,7 @@ pub fn trace_events(table: &Table, Beside { transfers, path, markers }: Beside<'
     for of_rank in order.chunk_by(|&a, &b| columns.rank(a) == columns.rank(b)) {
         let marked = marked.get(&columns.rank(of_rank[0])).map_or(&[][..], Vec::as_slice);
         let marked = marks.as_ref().map(|marks| (marks, marked));
-        rank(of_rank, &columns, (&arrows, marked), &mut line);
+        rank(of_rank, &columns, &arrows, marked, &mut line);
     }
     Some(line.written(&columns, parts.as_ref(), marks.as_ref()))
 }
@@ -99,7 +99,7 @@ enum What {
 
 impl Line {
     /// Names a process, or one of its threads.
-    fn named(&mut self, what: &str, (pid, tid): (u32, Option<usize>), name: &str) {
+    fn named(&mut self, what: &str, pid: u32, tid: Option<usize>, name: &str) {
         let name = serde_json::to_string(name).unwrap_or_default();
         let tid = tid.map_or_else(String::new, |tid| format!("\"tid\":{tid},"));
         let _ = writeln!(
@@ -112,7 +112,7 @@ impl Line {
     fn thread(&mut self, pid: u32, name: &str) -> usize {
         self.threads.push(pid);
         let tid = self.threads.len();
-        self.named("thread_name", (pid, Some(tid)), name);
+        self.named("thread_name", pid, Some(tid), name);
         let _ = writeln!(
             self.names,
             "{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"sort_index\":{tid}}}}},"
@@ -136,7 +136,7 @@ impl Line {
         let mut sent = SortedSet::new();
         for instant in self.happenings.chunk_by(|a, b| a.at == b.at) {
             for happening in causal(instant, &mut sent) {
-                self.write(happening, (columns, parts, marks), &mut text);
+                self.write(happening, columns, parts, marks, &mut text);
             }
         }
         // The format has no comma behind the last event.
@@ -148,7 +148,9 @@ impl Line {
     fn write(
         &self,
         h: Happening,
-        (columns, parts, marks): (&Columns<'_>, Option<&Parts<'_>>, Option<&Marks<'_>>),
+        columns: &Columns<'_>,
+        parts: Option<&Parts<'_>>,
+        marks: Option<&Marks<'_>>,
         text: &mut String,
     ) {
         let phase = match h.what {
@@ -297,7 +299,8 @@ fn arrows(transfers: &Table, columns: &Columns<'_>, order: &[usize]) -> Option<A
 fn rank(
     of_rank: &[usize],
     columns: &Columns<'_>,
-    (arrows, marked): (&Arrows, Option<Marked<'_>>),
+    arrows: &Arrows,
+    marked: Option<Marked<'_>>,
     line: &mut Line,
 ) {
     let (job, rank) = columns.rank(of_rank[0]);
@@ -313,15 +316,15 @@ fn rank(
             arrows.get(&i).into_iter().flatten().for_each(|&(at, tip)| line.happens(thread, at, tip));
             line.happens(thread, columns.ends[i], What::End);
         }
-        if let Some(marked) = marked {
+        if let Some((marks, rows)) = marked {
             let end = of_rank.iter().map(|&i| columns.ends[i]).max().unwrap_or(0);
-            mark(marked, end, (thread, &format!("{name}, regions")), line);
+            mark(marks, rows, end, thread, &format!("{name}, regions"), line);
         }
     }
 }
 
 /// Draws what a rank marks: instants on its first thread, regions on one of their own. Those that are open at its `end` end there.
-fn mark((marks, rows): Marked<'_>, end: u64, (first, name): (usize, &str), line: &mut Line) {
+fn mark(marks: &Marks<'_>, rows: &[(usize, u64)], end: u64, first: usize, name: &str, line: &mut Line) {
     let (mut own, mut open, mut end) = (None, 0, end);
     for &(row, time) in rows {
         end = end.max(time);

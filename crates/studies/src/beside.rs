@@ -5,7 +5,7 @@ use report::plot::{Axis, Facet, Mark, Plot, Series};
 
 /// The figure of these lines, whose numbers times `factor` are in `unit`. What stands behind the last comma of a row's name is its series. `None` if no
 /// line has both numbers.
-pub fn plot(title: &str, (unit, factor): (&str, f64), lines: &[Line]) -> Option<Plot> {
+pub fn plot(title: &str, unit: &str, factor: f64, lines: &[Line]) -> Option<Plot> {
     let pairs: Vec<(&str, f64, f64)> = lines
         .iter()
         .filter_map(|line| {
@@ -57,11 +57,11 @@ mod tests {
             line("a, one", Some(2.0), Some(2.0)),
             line("c, one", None, Some(1.0)),
         ];
-        let plot = plot("t", ("us", 10.0), &lines).expect("numbers");
+        let plot = plot("t", "us", 10.0, &lines).expect("numbers");
         assert_eq!(plot.names, ["equal", "two", "one"]);
         let places: Vec<Vec<(f64, f64)>> =
             plot.facets[0].series.iter().map(|s| s.marks.iter().map(|m| (m.x, m.y)).collect()).collect();
         assert_eq!(places, [vec![(20.0, 20.0), (50.0, 50.0)], vec![(40.0, 50.0)], vec![(20.0, 20.0)]]);
-        assert!(super::plot("t", ("us", 1.0), &lines[2..]).is_none());
+        assert!(super::plot("t", "us", 1.0, &lines[2..]).is_none());
     }
 }

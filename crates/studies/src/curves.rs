@@ -13,12 +13,21 @@ use report::{
 };
 use results::summary::State;
 
+/// How numbers keep their bounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// Numbers of which a bound is asked.
+    pub judged: u32,
+    /// Those within it.
+    pub within: u32,
+}
+
 /// What of a row was found.
 pub struct Found {
     /// Its lines of the table.
     pub lines: Vec<Line>,
-    /// Numbers of which a bound is asked, and those within it.
-    pub bounds: (u32, u32),
+    /// How its numbers keep their bounds.
+    pub bounds: Bounds,
     /// Its curve, if it has two points.
     pub picture: Option<(String, Lines)>,
 }
@@ -84,7 +93,7 @@ pub fn run(
         numbers.push(Number { what, load, published: *published });
     }
     let stable = row.published.iter().find(|p| p.0 == STABLE).map_or(1.0, |p| p.1);
-    let mut found = Found { lines: Vec::new(), bounds: (0, 0), picture: None };
+    let mut found = Found { lines: Vec::new(), bounds: Bounds::default(), picture: None };
     let mut curves = [Vec::new(), Vec::new()];
     for number in numbers {
         let Number { what, load, published } = number;
@@ -113,14 +122,15 @@ pub fn run(
 }
 
 /// A line of the table, judged by its bound; `share` is its load as one of the highest stable one.
-fn judged(row: &Row, number: Number, share: f64, ours: f64, state: State, bounds: &mut (u32, u32)) -> Line {
+fn judged(row: &Row, number: Number, share: f64, ours: f64, state: State, bounds: &mut Bounds) -> Line {
     let Number { what, load, published } = number;
     let off = ours / published - 1.0;
     let mut why = format!("{:+.2} %", off * 100.0);
     match bound(what, share) {
         Some(most) => {
             let within = off.abs() <= most;
-            *bounds = (bounds.0 + 1, bounds.1 + u32::from(within));
+            bounds.judged += 1;
+            bounds.within += u32::from(within);
             if !within {
                 why += &format!(", beyond {:.0} %", most * 100.0);
                 if !row.why.is_empty() {
@@ -178,12 +188,12 @@ pub fn panels(pictures: &[(String, Lines)]) -> Plot {
 
 /// The line below all rows.
 #[must_use]
-pub fn count(bounds: (u32, u32)) -> Line {
+pub fn count(bounds: Bounds) -> Line {
     Line {
         row: "all".to_owned(),
-        key: format!("within their bounds, of {}", bounds.0),
+        key: format!("within their bounds, of {}", bounds.judged),
         published: None,
-        ours: Some(f64::from(bounds.1)),
+        ours: Some(f64::from(bounds.within)),
         why: String::new(),
     }
 }

@@ -56,7 +56,8 @@ pub fn run(
     cases: &[Case<'_>],
     threads: u32,
     store: &Store,
-    (files, watcher): (&Files, &dyn Watcher),
+    files: &Files,
+    watcher: &dyn Watcher,
     done: &mut Done<'_>,
 ) -> Result<(), Error> {
     let runs = cases.iter().enumerate();
@@ -77,7 +78,7 @@ pub fn run(
     };
     let (mut of_seed, mut said) = (Vec::new(), Said::default());
     let mut next = runs.iter();
-    side_by_side::run((runs.len(), together), &crew, &mut |heard| {
+    side_by_side::run(runs.len(), together, &crew, &mut |heard| {
         let run = match heard {
             Heard::Remark(text) => {
                 watcher.remark(&text);
@@ -176,7 +177,7 @@ impl Crew<Run> for Runs<'_> {
         let every = prepared.run.measure().window;
         let name = format!("{}, seed {seed}, {mode}", row.name);
         let remark = |text| remark(format!("row {}: {text}", row.name));
-        self.store.run(&name, &mut prepared, (ties, every), &remark)
+        self.store.run(&name, &mut prepared, ties, every, &remark)
     }
 
     fn stop(&self) {

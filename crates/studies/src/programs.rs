@@ -55,8 +55,11 @@ fn sizes(count: u64) -> Vec<u64> {
 /// If it cannot be compiled or run, or prints no time.
 pub fn run(
     program: &Program,
-    (files, experiment, set): (&Files, &str, Vec<String>),
-    (form, curves): (Form, &mut Curves),
+    files: &Files,
+    experiment: &str,
+    set: Vec<String>,
+    form: Form,
+    curves: &mut Curves,
     watcher: &dyn Watcher,
 ) -> Result<Json, Error> {
     // Shorter forms look at fewer sizes and operations of each.
@@ -77,7 +80,7 @@ pub fn run(
             .map(|a| a.replace("{count}", &count.to_string()).replace("{bytes}", &bytes.to_string()))
             .map(|a| a.replace("{seconds}", &(5.0 / part as f64).to_string()))
             .collect();
-        let (text, took) = output_of(program, &arguments, (files, experiment, &set), watcher)?;
+        let (text, took) = output_of(program, &arguments, files, experiment, &set, watcher)?;
         let number = |before: &str| {
             let word = text.split(before).next().and_then(|t| t.rsplit(' ').next());
             word.and_then(|w| w.parse::<f64>().ok()).ok_or_else(|| {
@@ -102,7 +105,9 @@ pub fn run(
 fn output_of(
     program: &Program,
     arguments: &[String],
-    (files, experiment, set): (&Files, &str, &[String]),
+    files: &Files,
+    experiment: &str,
+    set: &[String],
     watcher: &dyn Watcher,
 ) -> Result<(String, Duration), Error> {
     use netloom::{
@@ -130,7 +135,9 @@ fn output_of(
 fn output_of(
     program: &Program,
     _: &[String],
-    (files, ..): (&Files, &str, &[String]),
+    files: &Files,
+    _: &str,
+    _: &[String],
     _: &dyn Watcher,
 ) -> Result<(String, Duration), Error> {
     let path = files.path(&program.source);

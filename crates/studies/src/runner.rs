@@ -85,7 +85,7 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     }
     let mut curves = Curves::default();
     let mut lines = match study.rows_are {
-        RowsAre::Summaries => rows(&study, &files, (asked, &mut curves), watcher)?,
+        RowsAre::Summaries => rows(&study, &files, asked, &mut curves, watcher)?,
         RowsAre::Hybrid => hybrid(&study, &files, asked, watcher)?,
         RowsAre::Estimates => estimates(&study, &files, asked, watcher)?,
         RowsAre::Curves => curves_of(&study, &files, asked, watcher)?,
@@ -103,7 +103,7 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
         extras.draw(out)?;
         curves.draw(out)?;
         let (unit, factor) = (study.beside.0.as_str(), study.beside.1);
-        if let Some(plot) = beside::plot(&study.title, (unit, factor), &lines).filter(|_| !unit.is_empty()) {
+        if let Some(plot) = beside::plot(&study.title, unit, factor, &lines).filter(|_| !unit.is_empty()) {
             hybrid::write(out, "beside", &plot.svg())?;
         }
     }
@@ -160,22 +160,16 @@ fn hybrid(
         study.rows.iter().filter(|row| is_wanted(row, asked)).map(|row| case(study, row, asked)).collect();
     let (mut lines, mut all, store) =
         (Vec::new(), Vec::new(), Store::new(asked.out.as_deref(), asked.heed, asked.program));
-    hybrid::run(
-        &cases,
-        asked.threads.unwrap_or(1),
-        &store,
-        (files, watcher),
-        &mut |case, found, pictures| {
-            if let Some(out) = &asked.out {
-                hybrid::draw(out, &pictures)?;
-            }
-            let reported = hybrid::lines(case.row, &found);
-            watcher.remark(&format!("row {}: {}", case.row.name, hybrid::reported(&reported)));
-            lines.extend(reported);
-            all.push(found);
-            Ok(())
-        },
-    )?;
+    hybrid::run(&cases, asked.threads.unwrap_or(1), &store, files, watcher, &mut |case, found, pictures| {
+        if let Some(out) = &asked.out {
+            hybrid::draw(out, &pictures)?;
+        }
+        let reported = hybrid::lines(case.row, &found);
+        watcher.remark(&format!("row {}: {}", case.row.name, hybrid::reported(&reported)));
+        lines.extend(reported);
+        all.push(found);
+        Ok(())
+    })?;
     if let Some(out) = &asked.out {
         let rows: Vec<_> = cases.iter().map(|case| case.row).zip(all).collect();
         hybrid::write(out, "table-3-mape", &hybrid::table(&study.title, &rows).svg())?;
@@ -208,11 +202,12 @@ fn curves_of(
     asked: &Asked<'_>,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
-    let (mut lines, mut bounds, mut pictures) = (Vec::new(), (0, 0), Vec::new());
+    let (mut lines, mut bounds, mut pictures) = (Vec::new(), curves::Bounds::default(), Vec::new());
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
         let Case { set, seeds, .. } = case(study, row, asked);
         let found = curves::run(row, &set, seeds, files, watcher)?;
-        bounds = (bounds.0 + found.bounds.0, bounds.1 + found.bounds.1);
+        bounds.judged += found.bounds.judged;
+        bounds.within += found.bounds.within;
         if let (Some(out), Some(picture)) = (&asked.out, &found.picture) {
             hybrid::draw(out, std::slice::from_ref(picture))?;
         }
@@ -229,7 +224,8 @@ fn curves_of(
 fn rows(
     study: &Study,
     files: &Files,
-    (asked, curves): (&Asked<'_>, &mut Curves),
+    asked: &Asked<'_>,
+    curves: &mut Curves,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
     let shorter = study.shorter(asked.form);
@@ -238,7 +234,7 @@ fn rows(
         let set = row.set.iter().chain(shorter).chain(&asked.set).cloned().collect();
         let summary: Json = match &row.program {
             Some(program) => {
-                programs::run(program, (files, &row.experiment, set), (asked.form, curves), watcher)?
+                programs::run(program, files, &row.experiment, set, asked.form, curves, watcher)?
             }
             None => {
                 let prepared = files.prepare(&row.experiment, set, &RunOptions::default(), watcher)?;

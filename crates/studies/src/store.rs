@@ -136,7 +136,8 @@ impl Store {
         &self,
         name: &str,
         prepared: &mut Prepared,
-        (ties, every): (u64, Ps),
+        ties: u64,
+        every: Ps,
         remark: &dyn Fn(String),
     ) -> Result<Run, Error> {
         prepared.run.reorder(ties);
@@ -149,11 +150,8 @@ impl Store {
         let unwritable = |e: std::io::Error| {
             Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", directory.display()))
         };
-        let path = directory.join(format!(
-            "{}-{}.json",
-            file_name(name),
-            key(&self.program, prepared, (ties, every))
-        ));
+        let path =
+            directory.join(format!("{}-{}.json", file_name(name), key(&self.program, prepared, ties, every)));
         let saved = path.with_extension("checkpoint");
         let known: Option<Run> =
             std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -162,7 +160,7 @@ impl Store {
             return Ok(run);
         }
         std::fs::create_dir_all(directory).map_err(unwritable)?;
-        let run = self.signed(go_on(&self.program, prepared, (&saved, every), signals, remark)?);
+        let run = self.signed(go_on(&self.program, prepared, &saved, every, signals, remark)?);
         // Whoever stops the program meanwhile leaves no half file under that name.
         let part = path.with_extension(format!("part-{}", std::process::id()));
         std::fs::write(&part, serde_json::to_vec(&run).expect("keys are strings or integers"))
@@ -185,7 +183,8 @@ impl Store {
 fn go_on(
     program: &Program,
     prepared: &Prepared,
-    (path, every): (&Path, Ps),
+    path: &Path,
+    every: Ps,
     signals: &Arc<Signals>,
     remark: &dyn Fn(String),
 ) -> Result<Run, Error> {
@@ -272,7 +271,7 @@ pub fn file_name(name: &str) -> String {
 }
 
 /// Hash of all that a run depends on.
-fn key(program: &Program, prepared: &Prepared, (ties, every): (u64, Ps)) -> String {
+fn key(program: &Program, prepared: &Prepared, ties: u64, every: Ps) -> String {
     let mut experiment = prepared.experiment.clone();
     if experiment["model"]["kind"] == "packet"
         && let Some(sections) = experiment.as_object_mut()
@@ -365,7 +364,7 @@ mod tests {
         let store = store(Some(out.path()));
         let files = || std::fs::read_dir(out.path().join("runs")).unwrap().count();
         let first = store
-            .run("Row 1, a", &mut prepared(&[]), (0, 1_000_000), &silent)
+            .run("Row 1, a", &mut prepared(&[]), 0, 1_000_000, &silent)
             .unwrap_or_else(|_| panic!("it runs"));
         assert_eq!((first.windows.len() >= 3, first.passed.len() >= 2, files()), (true, true, 1));
         // What was stored comes back, seconds included; a mark in the file shows that it was read.
@@ -375,7 +374,7 @@ mod tests {
         std::fs::write(&path, serde_json::to_vec(&marked).unwrap()).unwrap();
         let again = |set: &[&str], ties| {
             store
-                .run("Row 1, a", &mut prepared(set), (ties, 1_000_000), &silent)
+                .run("Row 1, a", &mut prepared(set), ties, 1_000_000, &silent)
                 .unwrap_or_else(|_| panic!("it runs"))
         };
         let read = |run: &Run| run.cost.wall > 76.0;
@@ -413,11 +412,11 @@ mod tests {
         let remarks: RefCell<Vec<String>> = RefCell::default();
         let run = |store: &Store| {
             let remark = |text| remarks.borrow_mut().push(text);
-            let run = store.run("a", &mut prepared(&set), (0, 1_000_000), &remark);
+            let run = store.run("a", &mut prepared(&set), 0, 1_000_000, &remark);
             run.unwrap_or_else(|_| panic!("it runs"))
         };
         let whole = run(&Store::new(None, &Arc::default, PROGRAM));
-        let key = key(&PROGRAM, &prepared(&set), (0, 1_000_000));
+        let key = key(&PROGRAM, &prepared(&set), 0, 1_000_000);
         let [result, saved] = ["json", "checkpoint"].map(|e| out.path().join(format!("runs/a-{key}.{e}")));
         for stop in [1_000_000, 2_000_000] {
             let mut begun = None;

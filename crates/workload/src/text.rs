@@ -8,7 +8,7 @@ pub(crate) fn whole(path: &str, key: &str, message: impl Into<String>) -> Vec<Pr
 }
 
 /// A problem of some words of a line, whose number counts from 1; `word` is a part of `line`.
-pub(crate) fn at(path: &str, key: &str, (number, line): (u64, &str), word: &str, message: String) -> Problem {
+pub(crate) fn at(path: &str, key: &str, number: u64, line: &str, word: &str, message: String) -> Problem {
     let start = word.as_ptr().addr() - line.as_ptr().addr();
     let (file, end) = (path.to_owned(), start + word.len());
     Problem::new(key, message).at(Excerpt { file, line: number, text: line.to_owned(), start, end })

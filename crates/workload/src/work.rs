@@ -175,7 +175,7 @@ impl JobContext {
     ///
     /// # Errors
     /// Whatever the process refuses; a missing load.
-    pub(crate) fn arrivals(&self, (bytes, per): (u64, u64)) -> Built<(Arc<dyn Arrival>, f64)> {
+    pub(crate) fn arrivals(&self, bytes: u64, per: u64) -> Built<(Arc<dyn Arrival>, f64)> {
         let Some(choice) = &self.arrival else {
             return Err(vec![Problem::new("load", "this workload needs a load").help("add `load = 0.5`")]);
         };

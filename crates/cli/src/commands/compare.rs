@@ -9,7 +9,7 @@ use crate::{
 };
 use netloom::{
     Input, Registry, RunOptions,
-    compare::{Tolerances, compare, load, text},
+    compare::{Side, Tolerances, compare, load, text},
     compare_models::compare_models,
     interference::{Asked, interference},
 };
@@ -29,7 +29,8 @@ pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
     let [a_path, b_path] = [&args.a, &args.b].map(|path| path.as_deref().unwrap_or(Path::new("")));
     let (a, b) = (load(a_path)?, load(b_path)?);
     let tolerances = Tolerances { all: args.tolerance, named: args.named.clone() };
-    let comparison = compare((&a.0, a.1.as_ref()), (&b.0, b.1.as_ref()), &tolerances);
+    let [a_side, b_side] = [&a, &b].map(|run| Side { summary: &run.0, messages: run.1.as_ref() });
+    let comparison = compare(a_side, b_side, &tolerances);
     match args.format {
         Format::Text => {
             let names = [a_path, b_path].map(|path| path.display().to_string());

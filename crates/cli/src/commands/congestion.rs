@@ -62,7 +62,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     };
     let template = "{bar:30} {pos} of {len} mappings  {eta} left";
     let bar = bar(console.shows_progress(), u64::from(plan.runs), template);
-    let outcome = count(&network, &plan, (multipath, reversed), &mut |done| {
+    let outcome = count(&network, &plan, multipath, reversed, &mut |done| {
         bar.set_position(u64::from(done));
         true
     });
@@ -75,7 +75,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
             MapColours::Safe => Palette::Safe,
             MapColours::GreenToRed => Palette::GreenToRed,
         };
-        let bytes = congestion_map(&network.subnet, &outcome.totals.edges, (title, palette), path)?;
+        let bytes = congestion_map(&network.subnet, &outcome.totals.edges, title, palette, path)?;
         put(Some(path), &bytes, args.force, console)?;
     }
     let names = network.subnet.unique_names();

@@ -73,7 +73,7 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
         stack: args.stack,
         host_limit: args.host_limit,
     };
-    let report = execute(machine, args.ranks, &loaded, (sink(args), recorder))?;
+    let report = execute(machine, args.ranks, &loaded, sink(args), recorder)?;
     sound(&report.faults)?;
     let outcome = print_outcome(&report, args, console);
     let kept = part_file.map_or(Ok(()), |part_file| {
@@ -127,7 +127,7 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let failure = stuck(&now.waiting, now.limited, false);
     let outcome = match args.format {
         Format::Text => console.print(&text(&then, &now, args.ranks)),
-        Format::Json => console.print_json(&object((&then, &now), args.ranks, state(failure.as_ref()))),
+        Format::Json => console.print_json(&object(&then, &now, args.ranks, state(failure.as_ref()))),
     };
     failure.map_or(outcome.map(|()| Exit::Done), Err)
 }
@@ -147,7 +147,7 @@ fn text(then: &Trailer, now: &Replayed, ranks: bool) -> String {
     text
 }
 
-fn object((then, now): (&Trailer, &Replayed), ranks: bool, state: &str) -> Json {
+fn object(then: &Trailer, now: &Replayed, ranks: bool, state: &str) -> Json {
     let whole = |time: Ps, messages: (u64, u64)| json!({"simulated_ps": time, "messages": messages.0, "bytes": messages.1});
     let mut object = json!({
         "program": then.program, "state": state,

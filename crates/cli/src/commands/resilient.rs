@@ -72,10 +72,10 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
     let part_file = PartFile::new(file, args.force)?;
     let losses: Vec<f64> =
         (0..=args.steps).map(|i| args.most_loss * f64::from(i) / f64::from(args.steps)).collect();
-    let grid = (args.hops.0.as_slice(), losses.as_slice());
     let parameters = Parameters { loss: 0.0, ..args.parameters(protocol) };
     let (shape, effort) = (args.shape.shape(), Effort { samples: args.samples, error: args.error });
-    let (fits, qualities) = Fits::made(&parameters, grid, shape, effort, threads).map_err(wrong)?;
+    let (fits, qualities) =
+        Fits::made(&parameters, &args.hops.0, &losses, shape, effort, threads).map_err(wrong)?;
     fs::write(part_file.part(), fits.text())
         .and_then(|()| part_file.keep())
         .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", file.display())))?;

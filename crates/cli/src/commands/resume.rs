@@ -31,8 +31,8 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
     let dir = std::path::absolute(&given)
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", given.display())));
     let placed = world.is_alone().then(|| output::place(&given, &Terminal::new(console))).transpose()?;
-    if let Some(stored) = placed.flatten() {
-        return print_stored(stored, args.format, console);
+    if let Some((summary, stored)) = placed.flatten() {
+        return print_stored(summary, stored, args.format, console);
     }
     let load = |dir: PathBuf| {
         // Held to the end, by the process that writes.
@@ -43,10 +43,10 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         Ok((checkpoint::ended(&dir, &header), (claim, dir, path), header, state))
     };
     let (ended, (_claim, dir, path), header, state) = all_ready(world, dir.and_then(load))?;
-    if let Some(stored) = ended {
+    if let Some((summary, stored)) = ended {
         console.remark("note: the run had ended before it was killed: this is what it stored");
         let _ = std::fs::remove_file(path);
-        return print_stored(stored, args.format, console);
+        return print_stored(summary, stored, args.format, console);
     }
     let threads = args.threads.unwrap_or(header.threads);
     let options = RunOptions { ranks: world.ranks(), ..header.options(args.threads, args.memory_limit) };
@@ -74,11 +74,11 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         false => e,
     })?;
     let target = Target { directory: &dir, force };
-    conclude(&prepared, &finished, (Some(target), Begun { started, inputs }), args.format, console)
+    conclude(&prepared, &finished, Some(target), Begun { started, inputs }, args.format, console)
 }
 
 /// Prints a summary that was stored, as JSON as it is: numbers that are read and written again may end in another digit.
-fn print_stored((summary, stored): (Summary, String), format: Format, console: &mut Console<'_>) -> Outcome {
+fn print_stored(summary: Summary, stored: String, format: Format, console: &mut Console<'_>) -> Outcome {
     if format == Format::Json {
         console.print(&stored)?;
         return Ok(Exit::from(summary.verdict.state));

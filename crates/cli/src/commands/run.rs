@@ -65,9 +65,10 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         console.remark("note: checkpoints that [engine] asks for are written only with --out");
     }
     let finished = execute_saved(&prepared, &Terminal::new(console), saver.as_mut(), None)?;
-    let asked = (args.estimate_error, &Registry::standard());
-    let finished = estimate::add(asked, &prepared, finished, &Terminal::new(console))?;
-    let outcome = conclude(&prepared, &finished, (target, begun), args.format, console);
+    let registry = Registry::standard();
+    let finished =
+        estimate::add(args.estimate_error, &registry, &prepared, finished, &Terminal::new(console))?;
+    let outcome = conclude(&prepared, &finished, target, begun, args.format, console);
     drop(claim);
     outcome
 }
@@ -79,7 +80,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
 pub fn conclude(
     prepared: &Prepared,
     finished: &Finished,
-    (target, begun): (Option<Target<'_>>, Begun),
+    target: Option<Target<'_>>,
+    begun: Begun,
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {

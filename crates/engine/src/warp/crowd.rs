@@ -44,7 +44,8 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
         members: Vec<(u32, &'a mut Partition<D, O>)>,
         homes: &'a [Home],
         optimism: &'a Optimism,
-        (tie_seed, ahead): (u64, Ps),
+        tie_seed: u64,
+        ahead: Ps,
     ) -> Self {
         assert!(!members.is_empty(), "every thread gets a partition");
         let numbers: Vec<u32> = members.iter().map(|(number, _)| *number).collect();

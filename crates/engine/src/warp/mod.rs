@@ -46,11 +46,11 @@ pub(crate) fn run<D, O>(
     D: Domain<Message: Send, Record: Send> + Send,
     O: Observer<D::Record> + Send,
 {
-    let start = (tie_seed, total.ahead);
+    let begun = total.ahead;
     let count = members.len();
     let mut crowds: Vec<_> = (crew.world.rank() * count as u32..)
         .zip(members)
-        .map(|(me, members)| Crowd::new(me, members, homes, optimism, start))
+        .map(|(me, members)| Crowd::new(me, members, homes, optimism, tie_seed, begun))
         .collect();
     let ahead = joint::lookahead(&crew.world, count, |from, to| crowds[from as usize].lookahead(to));
     let meeting = crew::meeting(&crew.world, count);

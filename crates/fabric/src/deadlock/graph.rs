@@ -22,8 +22,10 @@ impl<'a> Dependencies<'a> {
     pub(super) fn add(
         &mut self,
         router: RouterId,
-        (in_port, in_vc): (PortId, ChannelId),
-        (port, vc): (PortId, ChannelId),
+        in_port: PortId,
+        in_vc: ChannelId,
+        port: PortId,
+        vc: ChannelId,
     ) {
         let ports = self.fabric.ports_of(router);
         let Peer::Router { router: from, port: feeding } = ports[in_port.index()].peer else { return };
@@ -218,16 +220,16 @@ mod tests {
         let mut all = Dependencies::new(&fabric, 1);
         let vc = ChannelId::FIRST;
         for router in RouterId::first(fabric.routers()) {
-            all.add(router, (down, vc), (up, vc));
+            all.add(router, down, vc, up, vc);
         }
         assert_eq!(all.cycle(None).map(|c| c.len()), Some(4), "a ring alone is a cycle");
         assert_eq!(all.cycle(Some(4)), None);
-        all.add(RouterId::new(5), (down, vc), (next, vc));
+        all.add(RouterId::new(5), down, vc, next, vc);
         assert_eq!(all.cycle(Some(4)), None);
         // From the ring of dimension 1 back to that of dimension 0, at the other end of both.
-        all.add(RouterId::new(9), (PortId::new(2), vc), (up, vc));
+        all.add(RouterId::new(9), PortId::new(2), vc, up, vc);
         assert_eq!(all.cycle(Some(4)), None, "another ring of dimension 0");
-        all.add(RouterId::new(5), (PortId::new(2), vc), (up, vc));
+        all.add(RouterId::new(5), PortId::new(2), vc, up, vc);
         assert_eq!(all.cycle(Some(4)).map(|c| c.len()), Some(2));
     }
 

@@ -247,7 +247,7 @@ impl Walker<'_, '_> {
                     // Who waits for an adaptive channel waits for an escape channel, too: dependencies of the latter decide.
                     let counts = escapes.is_none() || (!outside && (escaped || from.visited == 0));
                     if counts {
-                        self.dependencies.add(from.router, (from.in_port, from.vc), (choice.port, choice.vc));
+                        self.dependencies.add(from.router, from.in_port, from.vc, choice.port, choice.vc);
                     }
                     let to = Situation {
                         router,

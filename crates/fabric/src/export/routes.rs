@@ -83,7 +83,8 @@ fn follow(fabric: &Fabric, hop: &Hop, choice: Choice) -> Option<Hop> {
 fn walked(
     fabric: &Fabric,
     routing: &dyn Routing,
-    (source, destination): (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
     draw: u64,
 ) -> Result<Path, Unwritten> {
     let (mut hop, mut path) = (start(fabric, source, destination, draw), Path::new());
@@ -105,7 +106,8 @@ fn walked(
 fn possible(
     fabric: &Fabric,
     routing: &dyn Routing,
-    (source, destination): (TerminalId, TerminalId),
+    source: TerminalId,
+    destination: TerminalId,
 ) -> Result<SortedSet<Path>, Unwritten> {
     let (mut found, mut open) =
         (SortedSet::new(), vec![(start(fabric, source, destination, 0), Path::new())]);
@@ -142,15 +144,14 @@ fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Un
         // No packet changes its plane.
         let others = ends.iter().filter(|&&d| fabric.plane_of(d) == fabric.plane_of(source));
         for &destination in others.filter(|&&d| fabric.router_at(d) != fabric.router_at(source)) {
-            let pair = (source, destination);
-            let drawn = (0..DRAWS).map(|draw| walked(fabric, routing, pair, draw));
+            let drawn = (0..DRAWS).map(|draw| walked(fabric, routing, source, destination, draw));
             all.push((source, destination, drawn.collect::<Result<SortedSet<Path>, _>>()?));
         }
     }
     let drawn = all.iter().any(|(.., paths)| paths.len() > 1);
     if drawn {
         for (source, destination, paths) in &mut all {
-            *paths = possible(fabric, routing, (*source, *destination))?;
+            *paths = possible(fabric, routing, *source, *destination)?;
         }
     }
     Ok((all, drawn))

@@ -110,7 +110,7 @@ fn only_chosen_classes_fail() {
     let faults = Faults { classes: vec!["global".into()], ..drawn_faults(0.5, 0.0, 1) };
     let left = degrade(&fabric, &faults).unwrap();
     assert_eq!(left.links.len(), 18);
-    assert!(left.links.iter().all(|&end| class_of(&fabric, end) == 2));
+    assert!(left.links.iter().all(|&(router, port)| class_of(&fabric, router, port) == 2));
 }
 
 #[test]

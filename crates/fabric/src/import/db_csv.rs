@@ -75,7 +75,13 @@ pub(super) fn read(lines: &mut Lines, keep: Keep) -> Result<Subnet, Vec<Problem>
             first = if first == 0 { link.line } else { first };
             continue;
         };
-        let of = |end: (u64, u32)| file.ports.get(&end).map(|p| p.speed).filter(|s| *s != (0, 0)).map(speed);
+        let of = |end: (u64, u32)| {
+            file.ports
+                .get(&end)
+                .map(|p| p.speed)
+                .filter(|s| *s != (0, 0))
+                .map(|(width, rate)| speed(width, rate))
+        };
         let [one, other] = link.ends.map(of);
         let speed = match (one, other) {
             (Some(Ok(speed)), _) | (_, Some(Ok(speed))) => Ok(speed),
@@ -235,7 +241,7 @@ impl File {
 }
 
 /// Width and rate as bits of PortInfo, with extended speeds from bit 8 on and Mellanox's from bit 16.
-fn speed((width, rate): (u32, u32)) -> Stated {
+fn speed(width: u32, rate: u32) -> Stated {
     known(width, rate).ok_or_else(|| format!("width {width}, speed {rate}"))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
         if text.trim().is_empty() || text.starts_with('#') {
             continue;
         }
-        if let Err(message) = path(&text, &subnet, (&map, &left_out), &mut lanes) {
+        if let Err(message) = path(&text, &subnet, &map, &left_out, &mut lanes) {
             lines.mistake(&text, message);
         }
     }
@@ -39,7 +39,8 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
 fn path(
     text: &str,
     subnet: &Subnet,
-    (map, left_out): (&LidMap, &SortedSet<u64>),
+    map: &LidMap,
+    left_out: &SortedSet<u64>,
     lanes: &mut Lanes,
 ) -> Result<(), String> {
     let words: Option<Vec<u64>> = text.split_whitespace().map(number).collect();

@@ -179,7 +179,7 @@ impl Zones {
         let hops = match &zone.rule {
             // Of a point to itself only what is listed.
             Rule::Floyd(points, _) if from != to => points.path(from, to)?,
-            Rule::Dijkstra if from != to => search(&zone.routes, Vec::len, &zone.ranks.0, (from, to))?,
+            Rule::Dijkstra if from != to => search(&zone.routes, Vec::len, &zone.ranks.0, from, to)?,
             Rule::Cluster(cluster) if !zone.routes.contains_key(&(from, to)) => {
                 return cluster.route(from, to, out);
             }
@@ -217,7 +217,7 @@ impl Zone {
     fn between(&self, from: u32, to: u32) -> Option<Hops> {
         match &self.rule {
             Rule::Floyd(_, zones) => zones.path(from, to),
-            Rule::Dijkstra => search(&self.across, |across| across.links.len(), &self.ranks.1, (from, to)),
+            Rule::Dijkstra => search(&self.across, |across| across.links.len(), &self.ranks.1, from, to),
             Rule::Full | Rule::None | Rule::Cluster(_) | Rule::Star(_) => Some(vec![(from, to)]),
         }
     }

@@ -77,10 +77,10 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     super::intact(&ROUTING.about, &fabric)?;
     let (threshold, picks) = (values.int("adaptive_threshold"), values.int("global_k_picks") as usize);
     if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
-        return Ok(legs(fabric, leg, (threshold, picks)));
+        return Ok(legs(fabric, leg, threshold, picks));
     }
     if let Some(leg) = CrayDragonflyLeg::new(&fabric) {
-        return Ok(legs(fabric, leg, (threshold, picks)));
+        return Ok(legs(fabric, leg, threshold, picks));
     }
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly"];
     let tables =
@@ -92,7 +92,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     Ok(Box::new(ProgressiveAdaptive { tables, threshold, picks, linked }))
 }
 
-fn legs<L: Leg + 'static>(fabric: Arc<Fabric>, leg: L, (threshold, picks): (u64, usize)) -> Box<dyn Routing> {
+fn legs<L: Leg + 'static>(fabric: Arc<Fabric>, leg: L, threshold: u64, picks: usize) -> Box<dyn Routing> {
     let groups = leg.areas().unwrap_or(1);
     Box::new(Legs { fabric, leg, groups, threshold, picks: picks as u32 })
 }

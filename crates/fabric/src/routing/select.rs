@@ -74,12 +74,15 @@ impl Select {
             Self::Random => hop.random.below(u64::from(count)) as u32,
             Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % u64::from(count)) as u32,
             Self::RoundRobin => turn(hop, u64::from(count)) as u32,
-            Self::LeastQueue | Self::MostCredits => least(count, hop, |i| self.score(path(i), congestion)),
+            Self::LeastQueue | Self::MostCredits => least(count, hop, |i| {
+                let (port, vc) = path(i);
+                self.score(port, vc, congestion)
+            }),
         }
     }
 
     /// What an adaptive rule minimises.
-    pub(crate) fn score(self, (port, vc): (PortId, ChannelId), congestion: &mut dyn Congestion) -> u64 {
+    pub(crate) fn score(self, port: PortId, vc: ChannelId, congestion: &mut dyn Congestion) -> u64 {
         match self {
             Self::MostCredits => u64::MAX - congestion.credits(port, vc),
             _ => congestion.backlog(port),

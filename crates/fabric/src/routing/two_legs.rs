@@ -236,7 +236,8 @@ impl<L: Leg> TwoLegs<L> {
         &self,
         hop: &mut Hop,
         destination: RouterId,
-        (others, select): (u32, Select),
+        others: u32,
+        select: Select,
         congestion: &mut dyn Congestion,
     ) -> Option<u32> {
         let routes = self.routes(hop.router, destination, others);
@@ -249,7 +250,7 @@ impl<L: Leg> TwoLegs<L> {
         for i in (0..count).map(route) {
             let leg = self.begin(hop, i, destination);
             let (next_ports, vc) = self.next_ports(leg);
-            let score = select.score((next_ports.ports.pick(hop.router, || Self::seed(hop)), vc), congestion);
+            let score = select.score(next_ports.ports.pick(hop.router, || Self::seed(hop)), vc, congestion);
             if score < least {
                 (best, least) = (i, score);
             }
@@ -298,11 +299,11 @@ impl<L: Leg> TwoLegs<L> {
         };
         let Heading { end: to, at, state } = self.begin(hop, intermediate, destination);
         if state == LAST {
-            legs::follow(&self.leg, &self.fabric, at, (to, false), seed, &mut visit);
+            legs::follow(&self.leg, &self.fabric, at, to, false, seed, &mut visit);
         } else {
-            let end = legs::follow(&self.leg, &self.fabric, at, (to, self.by_area), seed, &mut visit);
+            let end = legs::follow(&self.leg, &self.fabric, at, to, self.by_area, seed, &mut visit);
             let at = At::start(end.router, end.in_port);
-            legs::follow(&self.leg, &self.fabric, at, (destination, false), seed, &mut visit);
+            legs::follow(&self.leg, &self.fabric, at, destination, false, seed, &mut visit);
         }
         if global { cost } else { cost.saturating_mul(links) }
     }
@@ -316,7 +317,7 @@ impl<L: Leg> TwoLegs<L> {
                 return self.begin(hop, drawn, destination);
             }
             Rule::Among { others, select } => {
-                let route = self.among(hop, destination, (others, select), congestion);
+                let route = self.among(hop, destination, others, select, congestion);
                 return self.begin(hop, route, destination);
             }
             Rule::Ugal { threshold, candidates, global } => (threshold, candidates, global),

@@ -101,7 +101,7 @@ impl SlimFlyShape {
 
     /// Position of the router in column `x` of the other half that a router is linked to.
     #[must_use]
-    pub fn across(&self, (half, column, y): (usize, u32, u32), x: u32) -> u32 {
+    pub fn across(&self, half: usize, column: u32, y: u32, x: u32) -> u32 {
         let product = self.field.mul(column, x);
         if half == 0 { self.field.sub(y, product) } else { self.field.add(y, product) }
     }
@@ -172,7 +172,7 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
         }
         if half == 0 {
             for m in 0..q {
-                let peer = shape.router(1, m, shape.across((half, x, y), m));
+                let peer = shape.router(1, m, shape.across(half, x, y, m));
                 wiring.link(GLOBAL, (router, shape.global_port(m)), (peer, shape.global_port(x)));
             }
         }
@@ -244,7 +244,7 @@ mod tests {
             _ => panic!("no router"),
         };
         for router in RouterId::first(fabric.routers()) {
-            let place @ (half, x, y) = shape.place(router.number());
+            let (half, x, y) = shape.place(router.number());
             assert_eq!(shape.router(half, x, y), router.number());
             for to in (0..9).filter(|&to| to != y) {
                 if let Some(port) = shape.local_port(half, y, to) {
@@ -252,7 +252,7 @@ mod tests {
                 }
             }
             for column in 0..9 {
-                let there = shape.router(1 - half, column, shape.across(place, column));
+                let there = shape.router(1 - half, column, shape.across(half, x, y, column));
                 assert_eq!(at(router.number(), shape.global_port(column)), RouterId::new(there));
             }
         }

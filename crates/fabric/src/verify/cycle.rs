@@ -51,16 +51,16 @@ impl<'a> Dependencies<'a> {
         Self { subnet, rank, next: vec![Vec::new(); subnet.edges.len() * LANES] }
     }
 
-    fn index((edge, lane): (u32, u8)) -> usize {
-        edge as usize * LANES + usize::from(lane) % LANES
+    fn index(channel: Channel) -> usize {
+        channel.edge as usize * LANES + usize::from(channel.lane) % LANES
     }
 
     /// `to` leaves the node that `from` enters.
-    pub(super) fn add(&mut self, from: (u32, u8), to: (u32, u8)) {
-        let bit = self.rank[to.0 as usize] as usize * LANES + usize::from(to.1) % LANES;
+    pub(super) fn add(&mut self, from: Channel, to: Channel) {
+        let bit = self.rank[to.edge as usize] as usize * LANES + usize::from(to.lane) % LANES;
         let bits = &mut self.next[Self::index(from)];
         if bits.is_empty() {
-            let entered = self.subnet.edges[from.0 as usize].to;
+            let entered = self.subnet.edges[from.edge as usize].to;
             bits.resize((self.subnet.out(entered).len() * LANES).div_ceil(64), 0);
         }
         bits[bit / 64] |= 1 << (bit % 64);

@@ -247,10 +247,11 @@ impl<'a> Walk<'a> {
                 Some(lanes) => lanes.lane(subnet, subnet.place(out.from), into.to_port, out.port, sl),
             };
             self.report.lanes = self.report.lanes.max(lane + 1);
+            let channel = Channel { edge: pair[1], lane };
             if let Some(before) = before {
-                self.dependencies.add(before, (pair[1], lane));
+                self.dependencies.add(before, channel);
             }
-            before = Some((pair[1], lane));
+            before = Some(channel);
             // From here on a way that came by the same link with the same level is the same.
             let bit = 1 << (sl & 15);
             let seen = &mut self.seen[pair[0] as usize];

@@ -40,8 +40,8 @@ fn divided() -> Run {
 
 fn on(fabric: Arc<Fabric>, routing: Arc<dyn Routing>) -> Run {
     let job = (fabric.terminals(), 20_000, link().bandwidth);
-    let work = samples::traffic("uniform", &[("count", samples::int(40))], ("poisson", 0.8), job, 3);
-    started((fabric, routing), work, FlowConfig::new(Rules::plain()), true)
+    let work = samples::traffic("uniform", &[("count", samples::int(40))], "poisson", 0.8, job, 3);
+    started(fabric, routing, work, FlowConfig::new(Rules::plain()), true)
 }
 
 /// A link of 1 GB/s and 1 us.
@@ -51,7 +51,8 @@ pub(super) fn link() -> LinkParams {
 
 /// A run of one job on all terminals, before its first event.
 pub(super) fn started(
-    (fabric, routing): (Arc<Fabric>, Arc<dyn Routing>),
+    fabric: Arc<Fabric>,
+    routing: Arc<dyn Routing>,
     work: Work,
     config: FlowConfig,
     check: bool,

@@ -15,9 +15,9 @@ fn all_to_all(wide: Wide) -> (u64, u64, Ps) {
     let fabric = samples::topology("slim-fly", &sizes);
     let routing = samples::routing(&fabric, "valiant", &[]);
     let job = (fabric.terminals(), 20_000, link().bandwidth);
-    let work = samples::traffic("all-to-all", &[("bursts", samples::int(1))], ("poisson", 4.0), job, 3);
+    let work = samples::traffic("all-to-all", &[("bursts", samples::int(1))], "poisson", 4.0, job, 3);
     let config = FlowConfig { wide: Some(wide), ..FlowConfig::new(Rules::plain()) };
-    let mut run = started((fabric, routing), work, config, false);
+    let mut run = started(fabric, routing, work, config, false);
     run.run_until(NEVER, u64::MAX);
     let at = run.now();
     let FlowDomain { sharing, .. } = &run.partitions[0].domain.carrier;

@@ -181,7 +181,7 @@ impl<S: Order> Compact<'_, S> {
                 faults.push(format!("keeps a message for rank {}", m.host));
             }
             let known = from < s.hosts.len() as u32;
-            if !known || (found.len() < READ_AGAIN && !is_sent_so(&self.cx, &seen, (0, m.tag))) {
+            if !known || (found.len() < READ_AGAIN && !is_sent_so(&self.cx, &seen, 0, m.tag)) {
                 faults.push(format!("keeps message {} of rank {from}, sent otherwise", m.number));
             }
             found.push(seen);

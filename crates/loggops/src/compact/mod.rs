@@ -83,14 +83,16 @@ fn slot_shift(cx: &Context) -> u32 {
 pub(super) fn run(
     setup: &DelaySetup,
     cx: &Arc<Context>,
-    (tables, observer): (Tables<'_>, Observer),
-    watched: (&Clock, Watch<'_>),
+    tables: Tables<'_>,
+    observer: Observer,
+    clock: &Clock,
+    watch: Watch<'_>,
 ) -> Result<DelayFinished, Failure> {
     let context = Arc::clone(cx);
     if cx.coupled {
-        alone::run(setup, cx, Compact::<u64>::new(context, observer, tables), watched)
+        alone::run(setup, cx, Compact::<u64>::new(context, observer, tables), clock, watch)
     } else {
-        alone::run(setup, cx, Compact::<Stamp>::new(context, observer, tables), watched)
+        alone::run(setup, cx, Compact::<Stamp>::new(context, observer, tables), clock, watch)
     }
 }
 

@@ -168,7 +168,7 @@ impl<S: Order> Compact<'_, S> {
         let eager = bytes <= self.cx.config.eager;
         let h = &mut self.state.hosts[host as usize];
         (h.free, h.send) = (now + busy, now + gap);
-        let stamp = S::created(&mut self.state.created, (host, &mut h.created), now, creator);
+        let stamp = S::created(&mut self.state.created, host, &mut h.created, now, creator);
         self.starts(host, op, step);
         self.observer.commit(&Record::Sending(Sending {
             host: GlobalRank::new(host),
@@ -216,7 +216,7 @@ impl<S: Order> Compact<'_, S> {
             let m = *self.state.messages.get(message);
             self.state.messages.give(message);
             self.state.hosts[host as usize].awake -= 1;
-            self.received(host, row, (now, now), &m);
+            self.received(host, row, now, now, &m);
             self.release(&m, now);
         }
     }
@@ -241,14 +241,14 @@ impl<S: Order> Compact<'_, S> {
             Some(receive) => {
                 self.state.messages.give(waiting);
                 self.release(m, now);
-                self.received(host, receive, (now, end), m);
+                self.received(host, receive, now, end, m);
             }
             None => self.state.hosts[host as usize].awake += 1,
         }
     }
 
     /// A receive has its message.
-    fn received(&mut self, host: u32, row: u32, (start, end): (Ps, Ps), m: &Message<S>) {
+    fn received(&mut self, host: u32, row: u32, start: Ps, end: Ps, m: &Message<S>) {
         let &Node { ready, op, .. } = self.state.nodes.get(row);
         self.state.nodes.give(row);
         let (step, number) = (self.tables.step(host, op), op - self.tables.first(host));
@@ -341,7 +341,7 @@ impl<S: Order> Compact<'_, S> {
             let step = self.tables.step(host, op);
             let s = &mut self.state;
             let h = &mut s.hosts[host as usize];
-            let stamp = S::created(&mut s.created, (host, &mut h.created), now, creator);
+            let stamp = S::created(&mut s.created, host, &mut h.created, now, creator);
             let row = s.nodes.take(Node { stamp, ready: h.free, op, next: NIL });
             match step.kind {
                 Kind::Send => h.sends.push(&mut s.nodes, row),

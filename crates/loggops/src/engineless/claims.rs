@@ -98,7 +98,7 @@ impl Engineless {
             let from = self.cx.host(job, label.source);
             queues.entry((label.context, label.source.number(), label.tag)).or_default().push(number);
             let message = Seen { from: from.number(), to: to.number(), number, bytes, time: 0 };
-            if found.len() < READ_AGAIN && !is_sent_so(&self.cx, &message, (label.context, label.tag)) {
+            if found.len() < READ_AGAIN && !is_sent_so(&self.cx, &message, label.context, label.tag) {
                 faults.push(format!("keeps message {number} of rank {from}, which was sent otherwise"));
             }
             found.push(message);

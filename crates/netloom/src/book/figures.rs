@@ -111,7 +111,7 @@ fn times(name: &str, messages: &Table) -> Option<Drawn> {
     let x = Axis { label: "time (\u{b5}s)".to_owned(), min: Some(0.0), ..Axis::default() };
     let y = Axis { label: "messages created".to_owned(), min: Some(0.0), ..Axis::default() };
     let names = (0..RANKS).map(|rank| format!("rank {rank}")).collect();
-    let svg = curves(name, (x, y), names, (0..RANKS).map(series).collect());
+    let svg = curves(name, x, y, names, (0..RANKS).map(series).collect());
     Some(Drawn {
         svg,
         caption: format!("When the first {RANKS} ranks of the example create their messages."),
@@ -127,7 +127,7 @@ fn sizes(name: &str) -> Option<Drawn> {
         .map(|(bytes, share)| point(*bytes as f64, *share as f64 / WHOLE as f64 * 100.0));
     let x = Axis { label: "bytes".to_owned(), logarithmic: true, ticks: Ticks::Bytes, ..Axis::default() };
     let y = Axis { label: "messages of this size at most (%)".to_owned(), min: Some(0.0), ..Axis::default() };
-    let svg = curves(name, (x, y), vec![name.to_owned()], vec![Series { name: 0, marks: marks.collect() }]);
+    let svg = curves(name, x, y, vec![name.to_owned()], vec![Series { name: 0, marks: marks.collect() }]);
     Some(Drawn { svg, caption: "Share of messages that have so many bytes at most.".to_owned() })
 }
 
@@ -149,7 +149,7 @@ fn loads(name: &str, folder: &Path) -> Result<Drawn, Error> {
     let x =
         Axis { label: "offered load (fraction of bandwidth)".to_owned(), min: Some(0.0), ..Axis::default() };
     let y = Axis { label: "mean packet latency (ns)".to_owned(), min: Some(0.0), ..Axis::default() };
-    let svg = curves(name, (x, y), vec![name.to_owned()], vec![Series { name: 0, marks }]);
+    let svg = curves(name, x, y, vec![name.to_owned()], vec![Series { name: 0, marks }]);
     let caption =
         "Latency of the example over its load. Hollow marks are beyond saturation, or not yet stationary."
             .to_owned();
@@ -160,7 +160,7 @@ fn point(x: f64, y: f64) -> Mark {
     Mark { x, y, bar: None, hollow: false }
 }
 
-fn curves(title: &str, (x, y): (Axis, Axis), names: Vec<String>, series: Vec<Series>) -> String {
+fn curves(title: &str, x: Axis, y: Axis, names: Vec<String>, series: Vec<Series>) -> String {
     let style = if series.iter().any(|s| s.marks.len() > 40) { Style::Lines } else { Style::Markers };
     let facets = vec![Facet { title: String::new(), series }];
     Plot { style, title: title.to_owned(), x, y, names, facets, width: WIDTH, ..Plot::default() }.svg()

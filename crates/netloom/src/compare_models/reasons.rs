@@ -15,19 +15,21 @@ use results::{
 #[must_use]
 pub fn reasons(comparison: &ModelComparison, run: usize) -> Vec<String> {
     let runs: Vec<(&Row, &Ran)> = comparison.carried().collect();
-    let (Some(reference), Some(this)) = (runs.first(), runs.get(run)) else { return Vec::new() };
+    let (Some(&(reference, first)), Some(&(row, ran))) = (runs.first(), runs.get(run)) else {
+        return Vec::new();
+    };
     let mut sentences =
-        if run == 0 { of_reference(*this, runs.len() > 1) } else { against(*this, *reference) };
-    let summary = &this.1.summary;
+        if run == 0 { of_reference(row, ran, runs.len() > 1) } else { against(row, ran, reference, first) };
+    let summary = &ran.summary;
     if !finished(summary) {
         let errors = if run == 0 { "no errors are given" } else { "its errors are not given" };
         sentences.push(format!("It did not finish ({}), so {errors}.", summary.verdict.state.name()));
     }
-    sentences.extend(flags(this.1));
+    sentences.extend(flags(ran));
     sentences
 }
 
-fn of_reference((row, ran): (&Row, &Ran), compared: bool) -> Vec<String> {
+fn of_reference(row: &Row, ran: &Ran, compared: bool) -> Vec<String> {
     let model = row.variant.model;
     let sees = match model.contention {
         Contention::Queued => "every packet waits in queues, holds buffers and returns credits",
@@ -56,11 +58,11 @@ fn of_reference((row, ran): (&Row, &Ran), compared: bool) -> Vec<String> {
     sentences
 }
 
-fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<String> {
+fn against(row: &Row, ran: &Ran, reference: &Row, first: &Ran) -> Vec<String> {
     let (model, other) = (row.variant.model, reference.name());
     let mut sentences = Vec::new();
     if model.contention < reference.variant.model.contention {
-        sentences.push(contention(row, ran, (other, &first.summary)));
+        sentences.push(contention(row, ran, other, &first.summary));
     }
     if !model.needs.time {
         sentences.push(without_time(ran, &first.summary, other));
@@ -104,7 +106,7 @@ fn against((row, ran): (&Row, &Ran), (reference, first): (&Row, &Ran)) -> Vec<St
 }
 
 /// What the model does not see of messages that meet, and how much that was for the reference.
-fn contention(row: &Row, ran: &Ran, (other, first): (&str, &Summary)) -> String {
+fn contention(row: &Row, ran: &Ran, other: &str, first: &Summary) -> String {
     let missed = waiting(first).map_or_else(String::new, |share| {
         format!(" In {other}, waiting is {} of a packet's latency.", percent(share))
     });

@@ -57,13 +57,14 @@ pub fn variants(registry: &Registry, input: &Input, text: &str) -> Result<Vec<Va
     };
     let mut models = registry.models.clone();
     models.sort_by_key(|m| Reverse(m.fidelity()));
-    Ok(models.iter().map(|model| variant(registry, &root, (own, &models), model)).collect())
+    Ok(models.iter().map(|model| variant(registry, &root, own, &models, model)).collect())
 }
 
 fn variant(
     registry: &Registry,
     root: &Table,
-    (own, models): (&'static ModelEntry, &[&'static ModelEntry]),
+    own: &'static ModelEntry,
+    models: &[&'static ModelEntry],
     model: &'static ModelEntry,
 ) -> Variant {
     let mut made = Variant {

@@ -33,7 +33,7 @@ use model::{
     setup::{JobSetup, Measure},
 };
 use results::{
-    compare::{Tolerances, compare},
+    compare::{Side, Tolerances, compare},
     summary::{EstimatedError, State, Summary},
     table::Table,
 };
@@ -112,9 +112,9 @@ pub fn estimate(
     if share >= 1.0 || hops <= SMALL {
         watcher.phase("playing the run on model \"packet\"");
         let played = execute(&reference, &Quiet(watcher))?;
-        return whole((&played, finished), (table, closed));
+        return whole(&played, finished, table, closed);
     }
-    sampled((registry, prepared), &all, (share, closed), watcher)
+    sampled(registry, prepared, &all, share, closed, watcher)
 }
 
 /// Adds the estimate to the summary of a finished run, if a share is asked for. The table of messages stays only if the experiment asks for it.
@@ -122,7 +122,8 @@ pub fn estimate(
 /// # Errors
 /// As [`estimate`].
 pub fn add(
-    (asked, registry): (Option<f64>, &Registry),
+    asked: Option<f64>,
+    registry: &Registry,
     prepared: &Prepared,
     mut finished: Finished,
     watcher: &dyn Watcher,
@@ -171,12 +172,15 @@ fn options(prepared: &Prepared) -> RunOptions {
 
 /// Both runs as a whole.
 fn whole(
-    (reference, finished): (&Finished, &Finished),
-    (table, closed): (&Table, bool),
+    reference: &Finished,
+    finished: &Finished,
+    table: &Table,
+    closed: bool,
 ) -> Result<EstimatedError, Error> {
     let theirs = reference.tables.iter().find(|t| t.name() == "messages");
-    let both =
-        compare((&reference.summary, theirs), (&finished.summary, Some(table)), &Tolerances::default());
+    let theirs = Side { summary: &reference.summary, messages: theirs };
+    let ours = Side { summary: &finished.summary, messages: Some(table) };
+    let both = compare(theirs, ours, &Tolerances::default());
     let messages = both.messages.filter(|m| m.matched > 0);
     let Some(messages) = messages else { return Err(cannot("the models have no message in common")) };
     let done = closed && reference.summary.verdict.state < State::Incomplete;
@@ -208,16 +212,18 @@ struct Played {
 
 /// Spans of the run, on both models.
 fn sampled(
-    of: (&Registry, &Prepared),
+    registry: &Registry,
+    prepared: &Prepared,
     all: &[Flowed],
-    (share, closed): (f64, bool),
+    share: f64,
+    closed: bool,
     watcher: &dyn Watcher,
 ) -> Result<EstimatedError, Error> {
-    if !of.1.experiment["faults"]["at"].is_null() {
+    if !prepared.experiment["faults"]["at"].is_null() {
         let why = "links fail during the run, which a part of it cannot show: give a share of 100 %";
         return Err(cannot(why));
     }
-    let seed = of.1.experiment["experiment"]["seed"].as_u64().unwrap_or(0);
+    let seed = prepared.experiment["experiment"]["seed"].as_u64().unwrap_or(0);
     let spans = windows::draw(all, share, seed);
     let whole: f64 = all.iter().map(|m| m.bytes as f64).sum();
     let (mut played, mut took, mut errors) = (0.0, [0.0; 2], Vec::new());
@@ -228,7 +234,8 @@ fn sampled(
             continue;
         }
         played += windows::bytes(&pieces) as f64;
-        let [reference, flow] = [REFERENCE, "flow"].map(|model| play(of, model, &pieces, watcher));
+        let [reference, flow] =
+            [REFERENCE, "flow"].map(|model| play(registry, prepared, model, &pieces, watcher));
         let (reference, flow) = (reference?, flow?);
         took = [took[0] + reference.span, took[1] + flow.span];
         for (key, &theirs) in &reference.times {
@@ -258,7 +265,8 @@ fn sampled(
 
 /// Plays pieces on a model, until all are there.
 fn play(
-    (registry, prepared): (&Registry, &Prepared),
+    registry: &Registry,
+    prepared: &Prepared,
     model: &str,
     pieces: &[Piece],
     watcher: &dyn Watcher,
@@ -276,7 +284,7 @@ fn play(
     let room = |what: &str, bytes| fits(what, bytes, limit);
     let jobs: Vec<JobSetup> = vec![windows::job(pieces)];
     let run =
-        assemble::assemble_jobs(&experiment, jobs, &options, (&Phases(&Silent), &room), &mut diagnostics)?;
+        assemble::assemble_jobs(&experiment, jobs, &options, &Phases(&Silent), &room, &mut diagnostics)?;
     let Some(run) = run.filter(|_| diagnostics.is_empty()) else {
         return Err(Error::experiment(diagnostics));
     };

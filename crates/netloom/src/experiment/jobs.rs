@@ -60,7 +60,8 @@ impl Sharing {
 /// All jobs; there must be some if they are `needed`, with loads and sizes if the model has `time`.
 pub(super) fn read_jobs(
     file: &File<'_>,
-    (needed, time): (bool, bool),
+    needed: bool,
+    time: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
@@ -72,7 +73,7 @@ pub(super) fn read_jobs(
             }
             let mut jobs = Vec::new();
             for (i, item) in items.iter().enumerate() {
-                let job = read_job(i, item, (time, file.choices), diagnostics);
+                let job = read_job(i, item, time, file.choices, diagnostics);
                 if let Some(job) = job {
                     jobs.extend(copies(job, MAX_JOBS.saturating_sub(jobs.len() as u64), diagnostics));
                 }
@@ -97,7 +98,8 @@ pub(super) fn read_jobs(
 fn read_job(
     index: usize,
     item: &Node,
-    (time, choices): (bool, &Choices),
+    time: bool,
+    choices: &Choices,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
     let Data::Table(table) = &item.data else {

@@ -79,7 +79,8 @@ pub(super) type Links = Vec<(&'static str, Section)>;
 pub(super) fn read_fabric(
     table: &Table,
     home: Place,
-    (time, choices): (bool, &Choices),
+    time: bool,
+    choices: &Choices,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Chosen<Topology>>, Links) {
     let chosen = chosen(&choices.topology, FABRIC.params, table, home, &["link"], diagnostics);

@@ -42,7 +42,7 @@ pub fn apply(root: &mut Table, option: &str, diagnostics: &mut Diagnostics) {
 }
 
 /// Puts a value at a path that another text names, which stands at `place` there.
-pub fn put_at(root: &mut Table, (path, place): (&str, Place), node: Node, diagnostics: &mut Diagnostics) {
+pub fn put_at(root: &mut Table, path: &str, place: Place, node: Node, diagnostics: &mut Diagnostics) {
     let keys: Vec<(&str, Place)> = path.split('.').map(|key| (key.trim(), place)).collect();
     if let Err(mistake) = put(root, &keys, node) {
         diagnostics.push(*mistake);
@@ -110,7 +110,7 @@ fn take_out(table: &mut Table, keys: &[(&str, Place)]) -> Result<(), Box<Diagnos
         at = match (&mut at.entries[found].node.data, &keys[n + 1..]) {
             (Data::Table(table), _) => table,
             (Data::List(items), [(index, place), rest @ ..]) => {
-                return take_out_of_list(items, (index, *place), rest);
+                return take_out_of_list(items, index, *place, rest);
             }
             _ => return Err(missing()),
         };
@@ -120,7 +120,8 @@ fn take_out(table: &mut Table, keys: &[(&str, Place)]) -> Result<(), Box<Diagnos
 
 fn take_out_of_list(
     items: &mut Vec<Node>,
-    (index, place): (&str, Place),
+    index: &str,
+    place: Place,
     rest: &[(&str, Place)],
 ) -> Result<(), Box<Diagnostic>> {
     let found = index.parse::<usize>().ok().filter(|&i| i < items.len());

@@ -174,7 +174,7 @@ pub fn take(root: &mut Table, axes: &[Axis], diagnostics: &mut Diagnostics) -> V
     let mut plots: Vec<PlotSpec> = Vec::new();
     for (table, home) in tables_of(&entry, PLOT.name, diagnostics) {
         let number = plots.len() + 1;
-        plots.extend(read_plot((table, home), number, axes, diagnostics));
+        plots.extend(read_plot(table, home, number, axes, diagnostics));
         let [before @ .., last] = plots.as_slice() else { continue };
         if before.iter().any(|p| p.name == last.name) {
             let message = format!("two figures are called \"{}\"", last.name);
@@ -185,7 +185,8 @@ pub fn take(root: &mut Table, axes: &[Axis], diagnostics: &mut Diagnostics) -> V
 }
 
 fn read_plot(
-    (table, home): (&Table, Place),
+    table: &Table,
+    home: Place,
     number: usize,
     axes: &[Axis],
     diagnostics: &mut Diagnostics,
@@ -217,7 +218,7 @@ fn read_plot(
     for (key, end) in
         ["x_min", "x_max", "y_min", "y_max"].into_iter().filter_map(|key| Some((key, text(key)?)))
     {
-        let refused = wrong_end((key, &end), &section.values.text(&key[..1]), axes);
+        let refused = wrong_end(key, &end, &section.values.text(&key[..1]), axes);
         if let Some((why, help)) = refused {
             diagnostics.push(Diagnostic::new(section.place(key), why).help(help));
         }
@@ -243,7 +244,7 @@ fn read_plot(
 }
 
 /// Why an end does not fit what its direction shows, an axis or a number of the points, and what to do.
-fn wrong_end((key, end): (&str, &str), of: &str, axes: &[Axis]) -> Option<(String, String)> {
+fn wrong_end(key: &str, end: &str, of: &str, axes: &[Axis]) -> Option<(String, String)> {
     let is = |suffix: &str| match suffix {
         "_ps" => "a time",
         "_bytes" => "a number of bytes",

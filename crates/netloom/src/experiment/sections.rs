@@ -167,10 +167,10 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
     let (engine, g_home) = file.part("engine", false, diagnostics).unwrap_or((&empty, end));
     let (output, o_home) = file.part("output", false, diagnostics).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
-    let fabric = fabric.map(|(table, home)| read_fabric(table, home, (time, choices), diagnostics));
+    let fabric = fabric.map(|(table, home)| read_fabric(table, home, time, choices, diagnostics));
     let (fabric, mut links) = fabric.unwrap_or((None, Vec::new()));
     let mut experiment = read_experiment(experiment, e_home, present && time, diagnostics);
-    let jobs = read_jobs(&file, (portals.is_none(), time), diagnostics);
+    let jobs = read_jobs(&file, portals.is_none(), time, diagnostics);
     give_programs_time(&mut experiment, &jobs);
     let interfaces =
         portals.map(|(table, home)| plain(&PORTALS, "[portals]", &["node"], table, home, diagnostics));

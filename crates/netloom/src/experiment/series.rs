@@ -54,14 +54,15 @@ impl Series {
     pub fn at(
         &self,
         choices: &Choices,
-        (levels, seed): (&[&Level], Option<u64>),
+        levels: &[&Level],
+        seed: Option<u64>,
         diagnostics: &mut Diagnostics,
     ) -> Experiment {
         let mut root = self.root.clone();
         sweep::put(&mut root, &self.sweep.axes, levels, diagnostics);
         if let Some(seed) = seed {
             let node = Node { place: self.home, data: Data::Integer(Some(i128::from(seed))) };
-            put_at(&mut root, ("experiment.seed", self.home), node, diagnostics);
+            put_at(&mut root, "experiment.seed", self.home, node, diagnostics);
         }
         resolve(&root, self.end, choices, diagnostics)
     }

@@ -505,7 +505,7 @@ fn test(node: &Node) -> Test {
 pub fn put(root: &mut Table, axes: &[Axis], levels: &[&Level], diagnostics: &mut Diagnostics) {
     for (axis, level) in axes.iter().zip(levels) {
         for ((path, place), node) in axis.paths.iter().zip(&level.nodes) {
-            overrides::put_at(root, (path, *place), node.clone(), diagnostics);
+            overrides::put_at(root, path, *place, node.clone(), diagnostics);
         }
     }
 }

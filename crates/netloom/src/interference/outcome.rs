@@ -65,9 +65,12 @@ impl Interference {
 
 impl Row {
     pub(super) fn new(
-        (name, ranks): (String, u32),
-        (all, together): (&Summary, Taken),
-        (summary, alone): (Summary, Taken),
+        name: String,
+        ranks: u32,
+        all: &Summary,
+        together: Taken,
+        summary: Summary,
+        alone: Taken,
     ) -> Self {
         let both = finished(all) && finished(&summary);
         let slow_down = slow_down(&together, &alone).filter(|_| both);

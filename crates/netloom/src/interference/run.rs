@@ -77,7 +77,7 @@ pub fn interference(
         stopped: AtomicBool::new(false),
     };
     let (mut runs, mut said) = (Vec::with_capacity(count), SortedSet::new());
-    let ran = side_by_side::run((count, together), &crew, &mut |heard| {
+    let ran = side_by_side::run(count, together, &crew, &mut |heard| {
         match heard {
             Heard::Remark(text) if said.insert(text.clone()) => watcher.remark(&text),
             Heard::Remark(_) => {}
@@ -92,10 +92,9 @@ pub fn interference(
         return Err(Error::new(ErrorKind::Internal, "a run left no result"));
     };
     let named = all.jobs.iter().map(|job| (job.name.clone(), job.ranks)).collect::<Vec<_>>();
-    let each = runs
-        .enumerate()
-        .zip(named)
-        .map(|((n, alone), named)| Row::new(named, (&all, jobs[n]), (alone.summary, alone.jobs[n])));
+    let each = runs.enumerate().zip(named).map(|((n, alone), (name, ranks))| {
+        Row::new(name, ranks, &all, jobs[n], alone.summary, alone.jobs[n])
+    });
     Ok(Interference { input: input.clone(), model, rows: each.collect(), together: all })
 }
 
@@ -165,7 +164,7 @@ impl Crew<Ran> for Runs<'_> {
         let file = NamedFile { name, text: self.text.clone(), input: &self.input };
         let heard = Heeding { remarks: Mutex::default(), stopped: &self.stopped, watcher: self.watcher };
         let prepared =
-            prepare_resolved(&experiment, file, (&options, Some(&self.networks)), &heard, diagnostics);
+            prepare_resolved(&experiment, file, &options, Some(&self.networks), &heard, diagnostics);
         let ran = prepared.and_then(|prepared| {
             let finished = execute(&prepared, &heard)?;
             Ok(Ran { jobs: taken(&finished, prepared.run.jobs()), summary: finished.summary })

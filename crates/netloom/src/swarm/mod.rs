@@ -185,7 +185,7 @@ fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model
     loop {
         prepared.run.schedule(scheduling);
         let most = prepared.run.most_ranks();
-        let (done, saved) = piece(&*prepared.run, (schedule.pieces, ranks.min(most)), state.as_deref());
+        let (done, saved) = piece(&*prepared.run, schedule.pieces, ranks.min(most), state.as_deref());
         if !matches!(done, Err(model::Failure::Stopped(_))) {
             return done;
         }
@@ -203,7 +203,8 @@ fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model
 /// Runs to the next pause, if there are any; gives what the first rank gave, and the state.
 fn piece(
     run: &dyn Run,
-    (every, ranks): (Ps, u32),
+    every: Ps,
+    ranks: u32,
     resume: Option<&[u8]>,
 ) -> (Result<Finished, model::Failure>, Option<Vec<u8>>) {
     let rank = |world: World| {

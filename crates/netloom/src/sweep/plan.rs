@@ -153,7 +153,7 @@ impl Plan {
     pub(super) fn read(&self, point: &Point) -> (Experiment, Diagnostics) {
         let mut diagnostics = self.sources.clone();
         let seed = (point.seed != self.series.seed()).then_some(point.seed);
-        let experiment = self.series.at(&self.choices, (&point.values(), seed), &mut diagnostics);
+        let experiment = self.series.at(&self.choices, &point.values(), seed, &mut diagnostics);
         (experiment, diagnostics)
     }
 
@@ -188,8 +188,7 @@ impl Plan {
             if !known.insert((Networks::key(&experiment), model)) {
                 continue;
             }
-            let prepared =
-                prepare_resolved(&experiment, self.named_file(), (options, None), &common, mistakes);
+            let prepared = prepare_resolved(&experiment, self.named_file(), options, None, &common, mistakes);
             let prepared = prepared.inspect_err(|_| {
                 watcher.remark(&format!("at the point {}", point.named(&self.names())));
             })?;

@@ -84,7 +84,7 @@ pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outc
         done: AtomicU64::new(0),
     };
     let (mut rows, mut missing, mut said) = (Vec::new(), 0, SortedSet::new());
-    let ran = side_by_side::run((plan.chains.len(), together), &crew, &mut |heard| {
+    let ran = side_by_side::run(plan.chains.len(), together, &crew, &mut |heard| {
         match heard {
             Heard::Remark(text) if said.insert(text.clone()) => watcher.remark(&text),
             Heard::Remark(_) => {}
@@ -209,7 +209,8 @@ impl Runs<'_> {
         let outcome = prepare_resolved(
             &experiment,
             self.plan.named_file(),
-            (&self.options, Some(&self.networks)),
+            &self.options,
+            Some(&self.networks),
             &noted,
             mistakes,
         );

@@ -5,7 +5,7 @@
 
 use super::config::{Injection, Queues};
 use crate::{
-    congestion_control::sources::FlowRow,
+    congestion_control::{scheme::Sent, sources::FlowRow},
     effects::{Fx, Wire},
     event::Name,
     net::{Router, Static},
@@ -47,25 +47,25 @@ impl<R: Router> State<R> {
         under_way > 0 && under_way + Injection::next_bytes(message, cx.net.config.packet) > injection.window
     }
 
-    /// A packet of a queue was handed over: what is under way, what its terminal's rate allows, and whether the queue goes on.
+    /// A packet of a flow was handed over: what is under way to its destination, what its terminal's rate allows, and whether the queue goes on.
     pub(crate) fn leaves(
         &mut self,
         cx: &Static,
         i: u32,
-        (flow, message): (FlowRow, &Cutting),
-        bytes: u32,
-        time: Ps,
+        flow: FlowRow,
+        destination: TerminalId,
+        packet: Sent,
         injection: &Injection,
     ) {
         let source = cx.local.terminals[i as usize];
         if let Some(rate) = injection.rate {
-            let pause = rate.time_rounded(u64::from(bytes)).unwrap_or(NEVER);
-            self.control.sources.edit(i).free = time.saturating_add(pause);
+            let pause = rate.time_rounded(u64::from(packet.bytes)).unwrap_or(NEVER);
+            self.control.sources.edit(i).free = packet.at.saturating_add(pause);
         }
         if injection.window == 0 {
             return;
         }
-        self.control.leaves(source, message.destination, bytes);
+        self.control.leaves(source, destination, packet.bytes);
         if let Some(next) = self.control.front(flow)
             && self.is_stopped(cx, source, &next)
         {

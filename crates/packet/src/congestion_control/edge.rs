@@ -87,7 +87,7 @@ impl<R: Router> State<R> {
         let pause = scheme.map_or(0, |scheme| scheme.sent(self.control.pace(flow), sent));
         self.control.served(i, flow, left, time.saturating_add(pause));
         if let Some(injection) = injection {
-            self.leaves(cx, i, (flow, &message), bytes, time, injection);
+            self.leaves(cx, i, flow, message.destination, sent, injection);
         }
         // What is again as it was at first need not be remembered, unless it still pauses: a flow at a smallest index above 0 always does.
         let idle = pause <= own && self.control.is_idle(flow);
@@ -109,7 +109,7 @@ impl<R: Router> State<R> {
         }
         let flow = self.control.flow(source, cx.queue_of(source, message.destination));
         let idle = self.control.is_idle(flow);
-        self.control.take_over(i, flow, (message, first), time);
+        self.control.take_over(i, flow, message, first, time);
         if cx.net.adapter_delay.varies() {
             self.control.sources.edit(i).taken = time;
         }

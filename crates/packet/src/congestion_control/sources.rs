@@ -133,7 +133,7 @@ impl<M: Mode> Sources<M> {
     }
 
     /// A message joins a flow of local terminal `i` at an instant; `first` is the number of its first packet, where that is known.
-    pub fn take_over(&mut self, i: u32, flow: FlowRow, (cutting, first): (Cutting, u32), at: Ps) {
+    pub fn take_over(&mut self, i: u32, flow: FlowRow, cutting: Cutting, first: u32, at: Ps) {
         let parcel = self.parcels.take(Parcel { cutting, first, next: ParcelRow::NIL });
         let idle = self.flows.get(flow).messages.is_empty();
         let row = self.flows.edit(flow);
@@ -367,7 +367,7 @@ mod tests {
         let to = |n| TerminalId::new(n);
         for n in [5, 6, 7, 5] {
             let flow = all.flow(to(0), to(n));
-            all.take_over(0, flow, (message(2), 0), 10);
+            all.take_over(0, flow, message(2), 0, 10);
         }
         let whose = |all: &Sources<Full>, at| {
             all.turn(0, at, false).map(|(f, ..)| all.flows.get(f).destination.number())

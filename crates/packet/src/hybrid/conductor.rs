@@ -573,10 +573,11 @@ impl Kept for Conductor {
             if !stage.strategy.recall(&memory) {
                 return Err(Damaged);
             }
-            if let Some(queues) = &mut stage.queues
-                && !queues.load(take(from)?)
-            {
-                return Err(Damaged);
+            if let Some(queues) = &mut stage.queues {
+                let (state, inside) = take(from)?;
+                if !queues.load(state, inside) {
+                    return Err(Damaged);
+                }
             }
             stage.predictor = stage.log.learned.as_ref().map(|l| stage.train(l));
             stage.since = Since::now();

@@ -27,16 +27,16 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of a fabric; `floor` is what terminals' links and the first router need at least, and each further router.
+    /// Of a fabric. Terminals' links and the first router need at least the time `first`, each further router at least `further`.
     ///
     /// # Errors
     /// If the fabric has too many routers for a table of distances.
-    pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
+    pub fn new(fabric: &Fabric, first: Ps, further: Ps) -> Result<Self, String> {
         let node_of = TerminalId::first(fabric.terminals()).map(|t| fabric.node_of(t)).collect();
         let hops = Hops::of(fabric)?;
         // The floor of the farthest pair: above it no pair needs a look.
-        let most = floor.0 + floor.1 * u64::from(hops.most());
-        Ok(Self { terminals: fabric.terminals(), node_of, hops, floor, most })
+        let most = first + further * u64::from(hops.most());
+        Ok(Self { terminals: fabric.terminals(), node_of, hops, floor: (first, further), most })
     }
 
     /// Routers on a shortest path between two terminals.
@@ -127,11 +127,12 @@ impl BySize {
         shape: &Shape,
         size: SizeClass,
         batch: u64,
-        pair: (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         latency: Ps,
     ) {
         self.batch(batch).merge(Seen { count: 1, sum: u128::from(latency) });
-        self.class(size).record(shape, pair, latency);
+        self.class(size).record(shape, source, destination, latency);
     }
 
     /// Adds what was learned elsewhere.
@@ -180,7 +181,7 @@ pub const TRUSTED: u64 = 8;
 
 impl Learned {
     /// Adds a packet.
-    pub fn record(&mut self, shape: &Shape, (source, destination): (TerminalId, TerminalId), latency: Ps) {
+    pub fn record(&mut self, shape: &Shape, source: TerminalId, destination: TerminalId, latency: Ps) {
         let pair = self.pairs.entry((source, destination)).or_default();
         // The ratio is to the mean of the packets *before* this one: including it would pull the ratio of rare pairs to one.
         let before = *pair;
@@ -265,11 +266,12 @@ impl Learner {
         shape: &Shape,
         size: SizeClass,
         batch: u64,
-        pair: (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         latency: Ps,
     ) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
-        self.halves[1].record(shape, size, batch, pair, latency);
+        self.halves[1].record(shape, size, batch, source, destination, latency);
     }
 
     /// A terminal handed something over that takes a terminal's link so long.

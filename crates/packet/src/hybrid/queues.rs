@@ -218,7 +218,7 @@ impl Queues {
     }
 
     /// Goes on; false if it was saved for another machine.
-    pub fn load(&mut self, (state, inside): (State, bool)) -> bool {
+    pub fn load(&mut self, state: State, inside: bool) -> bool {
         let n = self.state.queue.len();
         // A checkpoint comes from outside: lengths that do not fit are refused here, where an index would panic later.
         let fits = [&state.queue, &state.sums[0], &state.sums[1], &state.usual, &state.entered];
@@ -351,6 +351,6 @@ mod tests {
         queues.leave();
         assert!(queues.waits().is_empty());
         let (saved, inside) = queues.saved();
-        assert!(!inside && !Queues::new(2, 1_600, 1, None).load((saved, inside)));
+        assert!(!inside && !Queues::new(2, 1_600, 1, None).load(saved, inside));
     }
 }

@@ -48,7 +48,7 @@ impl Sketch {
 
     /// Packets were handed over, of a message of this size.
     #[inline]
-    pub fn add(&mut self, size: SizeClass, (source, destination): (TerminalId, TerminalId), packets: u64) {
+    pub fn add(&mut self, size: SizeClass, source: TerminalId, destination: TerminalId, packets: u64) {
         let Some((sizes, map)) = self.words.split_first_chunk_mut::<{ SizeClass::COUNT }>() else { return };
         sizes[size.number()] += packets;
         debug_assert!((map.len() * 64).is_power_of_two(), "a mask chooses a bit");
@@ -192,7 +192,8 @@ mod tests {
             let source = n % TERMINALS;
             sketch.add(
                 SizeClass::of(bytes, 1, 4096),
-                (TerminalId::new(source), TerminalId::new(to(source))),
+                TerminalId::new(source),
+                TerminalId::new(to(source)),
                 1,
             );
         }
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(ab, ba);
         assert_eq!(ab.distinct(), ab.novel(&vec![0; ab.map().len()]));
         let mut none = Sketch::default();
-        none.add(SizeClass::default(), (TerminalId::new(1), TerminalId::new(2)), 1);
+        none.add(SizeClass::default(), TerminalId::new(1), TerminalId::new(2), 1);
         assert_eq!((none.clone(), none.distinct()), (Sketch::default(), 0), "nobody looks");
         none.merge(&ab);
         assert_eq!((Sketch::from_words(ab.words()), none), (ab.clone(), ab.clone()));

@@ -199,7 +199,7 @@ pub fn setup(curve: &Curve, load: f64) -> Setup {
         [1, curve.links.0, curve.links.1].into_iter().take(fabric.classes().len()).map(link).collect();
     let ranks = curve.nodes.0;
     let others = load * f64::from(ranks - 1) / f64::from(ranks);
-    let traffic = samples::traffic("uniform", &[], ("bernoulli", others), (ranks, 64, links[0].bandwidth), 1);
+    let traffic = samples::traffic("uniform", &[], "bernoulli", others, (ranks, 64, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 64);
     setup.packet.router = registry::clocked(registry::named("input-queued"));
     setup.packet.packet = 64;

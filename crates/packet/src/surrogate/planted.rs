@@ -23,7 +23,7 @@ const US: Ps = 1_000_000;
 
 /// A dragonfly of 72 terminals, away from its network between 20 and 40 us; what is predicted waits in a list.
 fn setup() -> Setup {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.7));
+    let mut setup = samples::dragonfly(72, "minimal", "constant", 0.7);
     setup.check = true;
     setup.until = Until::Time(60 * US);
     let times = [20 * US, 40 * US].iter().map(|t| format!("{t} ps")).collect();

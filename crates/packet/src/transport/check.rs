@@ -85,14 +85,14 @@ impl Books {
             if sender.due != NEVER && !offers.contains(&(sender.due, i)) {
                 books.faults.push(format!("terminal {terminal} waits for an alarm that is not set"));
             }
-            books.datagrams(cx, transport, (terminal, sender), &mut alive);
+            books.datagrams(cx, transport, terminal, sender, &mut alive);
             let row = domain.state.terminals.get(i);
             // The first of them may have started: then its timer runs, or it has none because it brings no news.
             let mut left = row.sent > 0;
             for packet in row.queue.iter(&domain.state.net.packets) {
                 let p = domain.state.net.packets.get(packet);
-                let message = (terminal, p.destination, p.message);
-                books.lives(&mut alive, message, Word(p.message_packets), !left);
+                let (to, number, word) = (p.destination, p.message, Word(p.message_packets));
+                books.lives(&mut alive, terminal, to, number, word, !left);
                 left = false;
             }
         }
@@ -107,7 +107,9 @@ impl Books {
     fn lives(
         &self,
         alive: &mut Alive,
-        (from, to, number): (TerminalId, TerminalId, u32),
+        from: TerminalId,
+        to: TerminalId,
+        number: u32,
         word: Word,
         waits: bool,
     ) {
@@ -137,7 +139,7 @@ impl Books {
             if timer.number >= begun {
                 self.faults.push(format!("a timer runs for {}, not begun", named((key, timer.number))));
             }
-            self.lives(alive, (terminal, timer.destination, timer.number), Word(timer.word), false);
+            self.lives(alive, terminal, timer.destination, timer.number, Word(timer.word), false);
         }
     }
 
@@ -146,7 +148,8 @@ impl Books {
         &mut self,
         cx: &Static,
         t: &Transport<M>,
-        (terminal, sender): (TerminalId, &Sender),
+        terminal: TerminalId,
+        sender: &Sender,
         alive: &mut Alive,
     ) {
         let (payload, window) = (u64::from(cx.net.payload()), u64::from(self.rules.0));
@@ -169,7 +172,7 @@ impl Books {
             if datagram.bytes != right || before >= packets || word.is_ack() {
                 self.faults.push(format!("a packet of {} B waits of {}", datagram.bytes, named(name)));
             }
-            self.lives(alive, (terminal, datagram.destination, datagram.number), word, true);
+            self.lives(alive, terminal, datagram.destination, datagram.number, word, true);
         }
     }
 
@@ -247,7 +250,7 @@ impl Books {
                 faults.push(format!("{} comes in, not begun or over", named(name)));
             }
             let got = if self.rules.1 { row.got } else { row.got.count_ones() };
-            let counted = ledger.counted_of(name);
+            let counted = ledger.counted_of(key, number);
             if !row.complete && counted != u64::from(row.window) * u64::from(self.rules.0) + u64::from(got) {
                 let window = row.window;
                 faults.push(format!("{}: {got} of window {window} came, {counted} counted", named(name)));

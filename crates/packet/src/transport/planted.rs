@@ -29,7 +29,7 @@ fn setup(protocol: Protocol) -> Setup {
     let mut links = vec![samples::link(1_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes().len()];
     // Terminals hold few packets, so that others wait.
     links[0].vc_buffer = 2048;
-    let traffic = samples::traffic("uniform", &[], ("constant", 0.7), (4, 14 * 1024, links[0].bandwidth), 3);
+    let traffic = samples::traffic("uniform", &[], "constant", 0.7, (4, 14 * 1024, links[0].bandwidth), 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 14 * 1024);
     setup.until = Until::Time(UNTIL);
     setup.check = true;

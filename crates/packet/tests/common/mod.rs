@@ -406,7 +406,7 @@ fn undone_with<R: Router>(setup: &Setup, end: Ps) {
     let domain = || inhabited::<R>(&net, 0);
     let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
     assert!(events > 1000, "{events} events");
-    engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
+    engine::undo_check::run_with_rollbacks(domain(), &mut again, 1, end, 40, 5);
     assert_eq!(again.sums.fingerprint, plain.sums.fingerprint, "a rollback left a trace");
 }
 

@@ -213,22 +213,22 @@ fn reals(datatype: u8, bytes: &[u8]) -> (f64, f64) {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "the type is what the program asked for")]
-fn set_reals(datatype: u8, bytes: &mut [u8], (a, b): (f64, f64)) {
+fn set_reals(datatype: u8, bytes: &mut [u8], real: f64, imaginary: f64) {
     match datatype {
-        ty::F32 => bytes.copy_from_slice(&(a as f32).to_le_bytes()),
-        ty::F64 => bytes.copy_from_slice(&a.to_le_bytes()),
+        ty::F32 => bytes.copy_from_slice(&(real as f32).to_le_bytes()),
+        ty::F64 => bytes.copy_from_slice(&real.to_le_bytes()),
         ty::C32 => {
-            bytes[..4].copy_from_slice(&(a as f32).to_le_bytes());
-            bytes[4..].copy_from_slice(&(b as f32).to_le_bytes());
+            bytes[..4].copy_from_slice(&(real as f32).to_le_bytes());
+            bytes[4..].copy_from_slice(&(imaginary as f32).to_le_bytes());
         }
         ty::C64 => {
-            bytes[..8].copy_from_slice(&a.to_le_bytes());
-            bytes[8..].copy_from_slice(&b.to_le_bytes());
+            bytes[..8].copy_from_slice(&real.to_le_bytes());
+            bytes[8..].copy_from_slice(&imaginary.to_le_bytes());
         }
-        ty::LONG => to_x87(a, bytes),
+        ty::LONG => to_x87(real, bytes),
         _ => {
-            to_x87(a, &mut bytes[..16]);
-            to_x87(b, &mut bytes[16..]);
+            to_x87(real, &mut bytes[..16]);
+            to_x87(imaginary, &mut bytes[16..]);
         }
     }
 }
@@ -236,7 +236,7 @@ fn set_reals(datatype: u8, bytes: &mut [u8], (a, b): (f64, f64)) {
 fn one_float(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], operand: &[u8]) {
     debug_assert_eq!(target.len(), source.len(), "elements of a type are alike");
     let (t, s) = (reals(datatype, target), reals(datatype, source));
-    let new = match operation {
+    let (real, imaginary) = match operation {
         op::MIN => (t.0.min(s.0), 0.0),
         op::MAX => (t.0.max(s.0), 0.0),
         op::SUM if datatype == ty::F32 || datatype == ty::C32 => (t.0 + s.0, t.1 + s.1),
@@ -262,7 +262,7 @@ fn one_float(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], oper
             return;
         }
     };
-    set_reals(datatype, target, new);
+    set_reals(datatype, target, real, imaginary);
 }
 
 /// The nearest double of an 80-bit number (sign and exponent in bytes 8 and 9, 64 bits of mantissa below).

@@ -5,7 +5,7 @@
 use super::{
     operation::Op,
     process::Process,
-    types::{Answer, Code, Count, INVALID, Limits, List, Md, Me, Memory, ProcessId},
+    types::{Answer, Code, Count, INVALID, Limits, List, Md, Me, Memory, ProcessId, TableEntry},
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,16 +63,17 @@ pub enum Call {
     MdBind(u32, Md),
     MdRelease(u32),
     Append {
-        place: (u32, u32),
+        at: TableEntry,
         me: Me,
-        what: (List, u64),
+        list: List,
+        user_ptr: u64,
     },
     Unlink(u32),
-    /// True to delete what is found.
     Search {
-        place: (u32, u32),
+        at: TableEntry,
         me: Me,
-        what: (bool, u64),
+        delete: bool,
+        user_ptr: u64,
     },
     CtAlloc(u32),
     CtFree(u32),
@@ -95,9 +96,10 @@ pub enum Call {
         on: Trigger,
     },
     TriggeredAppend {
-        place: (u32, u32),
+        at: TableEntry,
         me: Me,
-        what: (List, u64),
+        list: List,
+        user_ptr: u64,
         on: Trigger,
     },
     TriggeredUnlink(u32, Trigger),
@@ -142,11 +144,11 @@ impl Call {
             | Self::EqFree(h) => vec![h],
             Self::PtAlloc { ni, eq, .. } => vec![ni, eq],
             Self::MdBind(ni, md) => vec![ni, &mut md.eq, &mut md.ct],
-            Self::Append { place, me, .. } | Self::Search { place, me, .. } => vec![&mut place.0, &mut me.ct],
+            Self::Append { at, me, .. } | Self::Search { at, me, .. } => vec![&mut at.ni, &mut me.ct],
             Self::Begin(op) => vec![&mut op.put.0, &mut op.get.0],
             Self::Triggered(op, on) => vec![&mut op.put.0, &mut op.get.0, &mut on.counter],
             Self::TriggeredCt { ct, on, .. } | Self::TriggeredUnlink(ct, on) => vec![ct, &mut on.counter],
-            Self::TriggeredAppend { place, me, on, .. } => vec![&mut place.0, &mut me.ct, &mut on.counter],
+            Self::TriggeredAppend { at, me, on, .. } => vec![&mut at.ni, &mut me.ct, &mut on.counter],
         }
     }
 
@@ -192,9 +194,9 @@ impl Call {
             Self::PtEnable { ni, pt, enabled } => none(of.pt_enable(*ni, *pt, *enabled)),
             Self::MdBind(ni, md) => of.md_bind(*ni, md, memory),
             Self::MdRelease(md) => none(of.md_release(*md)),
-            Self::Append { place, me, what } => of.append(*place, me, *what, memory),
+            Self::Append { at, me, list, user_ptr } => of.append(*at, me, *list, *user_ptr, memory),
             Self::Unlink(entry) => none(of.entry_unlink(*entry)),
-            Self::Search { place, me, what } => none(of.search(*place, me, *what, memory)),
+            Self::Search { at, me, delete, user_ptr } => none(of.search(*at, me, *delete, *user_ptr, memory)),
             Self::CtAlloc(ni) => of.ct_alloc(*ni),
             Self::CtFree(ct) => none(of.ct_free(*ct)),
             Self::CtCancel(ct) => none(of.ct_cancel(*ct)),
@@ -204,8 +206,8 @@ impl Call {
             Self::Begin(op) => none(of.begin(op, memory)),
             Self::Triggered(op, on) => none(of.triggered(op.clone(), *on, memory)),
             Self::TriggeredCt { ct, by, set, on } => none(of.triggered_ct(*ct, *by, *set, *on, memory)),
-            Self::TriggeredAppend { place, me, what, on } => {
-                of.triggered_append(*place, me, *what, *on, memory)
+            Self::TriggeredAppend { at, me, list, user_ptr, on } => {
+                of.triggered_append(*at, me, *list, *user_ptr, *on, memory)
             }
             Self::TriggeredUnlink(entry, on) => none(of.triggered_unlink(*entry, *on, memory)),
         }

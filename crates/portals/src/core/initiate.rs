@@ -7,7 +7,10 @@ use super::{
     objects::{Action, Kind, Named, handle},
     operation::{Op, Pending},
     process::{Out, Process},
-    types::{AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, md, ni},
+    types::{
+        AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, Slot, TableEntry,
+        md, ni,
+    },
 };
 
 impl Process {
@@ -58,11 +61,11 @@ impl Process {
         let (index, target) = self.check(op)?;
         let (uid, source, most) = (self.uid, self.id, self.copy_most);
         let ni = self.open(index)?;
-        let place = |name: u32| (name as u16, (name >> 16 & 0x7ff) as u16);
+        let slot = |name: u32| Slot { place: name as u16, generation: (name >> 16 & 0x7ff) as u16 };
         let mut data = Vec::new();
         let mut md_options = 0;
         if op.sends() {
-            let (place, generation) = place(op.put.0);
+            let Slot { place, generation } = slot(op.put.0);
             let descriptor = ni.descriptors.get(generation, place)?;
             md_options = descriptor.options;
             let copied = if op.request == Request::Put { op.length.min(most) } else { op.length };
@@ -75,8 +78,8 @@ impl Process {
         debug_assert!(data.len() as u64 <= op.length, "no more is copied than is sent");
         debug_assert!(op.sends() || op.fetches(), "an operation moves data one way at least");
         let pending = Pending {
-            put: op.sends().then(|| place(op.put.0)),
-            get: op.fetches().then(|| place(op.get.0)),
+            put: op.sends().then(|| slot(op.put.0)),
+            get: op.fetches().then(|| slot(op.get.0)),
             get_offset: op.get.1,
             user_ptr: op.user_ptr,
             length: op.length,
@@ -100,7 +103,7 @@ impl Process {
             operation: op.operation,
             operand: op.operand,
             data,
-            pending: (row, generation),
+            pending: Slot { place: row, generation },
             fail: Fail::Ok,
             list: List::Priority,
             md_options,
@@ -111,17 +114,17 @@ impl Process {
 
     /// The memory to be sent cannot be read: the operation ends here.
     fn fail_locally(&mut self, index: usize, op: &Op) {
-        let place = (op.put.0 as u16, (op.put.0 >> 16 & 0x7ff) as u16);
+        let descriptor = Slot { place: op.put.0 as u16, generation: (op.put.0 >> 16 & 0x7ff) as u16 };
         let event =
             Event { user_ptr: op.user_ptr, kind: EventKind::Send, fail: Fail::Segv, ..Event::default() };
-        self.report_to_initiator(index, place, event, md::CT_SEND);
+        self.report_to_initiator(index, descriptor, event, md::CT_SEND);
     }
 
     /// An event of a descriptor, and its count if the option `counts` is set.
     fn report_to_initiator(
         &mut self,
         index: usize,
-        (place, generation): (u16, u16),
+        Slot { place, generation }: Slot,
         event: Event,
         counts: u32,
     ) {
@@ -147,7 +150,7 @@ impl Process {
         let generation = ni.queues.generation(place);
         if let Some(queue) = ni.queues.at(place) {
             queue.reserve();
-            self.out.push(Out::Event { ni: index, queue: (place, generation), event });
+            self.out.push(Out::Event { ni: index, queue: Slot { place, generation }, event });
         }
     }
 
@@ -162,7 +165,7 @@ impl Process {
             counter.value.failure = counter.value.failure.wrapping_add(1);
         }
         let (value, epoch) = (counter.value, counter.epoch);
-        self.out.push(Out::Count { ni: index, counter: (place, generation), value, epoch });
+        self.out.push(Out::Count { ni: index, counter: Slot { place, generation }, value, epoch });
     }
 
     /// Fires what the counts in `out` since `from` have reached. Every entry point that may count calls it last.
@@ -171,7 +174,7 @@ impl Process {
         let mut at = from;
         while at < self.out.len() {
             if let Out::Count { ni, counter, .. } = self.out[at] {
-                self.fire(ni, counter.0, memory);
+                self.fire(ni, counter.place, memory);
             }
             at += 1;
         }
@@ -208,7 +211,7 @@ impl Process {
                     failure: old.failure.wrapping_add(by.failure),
                 };
                 let (value, epoch) = (counter.value, counter.epoch);
-                self.out.push(Out::Count { ni: index, counter: (place, generation), value, epoch });
+                self.out.push(Out::Count { ni: index, counter: Slot { place, generation }, value, epoch });
                 self.fire(index, place, memory);
             }
             Action::Link(entry) => self.link(index, entry),
@@ -273,15 +276,16 @@ impl Process {
     /// As the interface says; [`Code::NoSpace`] if too many wait.
     pub fn triggered_append(
         &mut self,
-        (ni, pt): (u32, u32),
+        at: TableEntry,
         me: &Me,
-        (list, user_ptr): (List, u64),
+        list: List,
+        user_ptr: u64,
         on: Trigger,
         memory: &mut dyn Memory,
     ) -> Answer<u32> {
-        let index = self.interface(ni)?.0;
+        let index = self.interface(at.ni)?.0;
         self.counter_of(index, on.counter)?.ok_or(Code::ArgInvalid)?;
-        let (generation, place) = self.make_entry((ni, pt), me, (list, user_ptr), memory)?;
+        let (generation, place) = self.make_entry(at, me, list, user_ptr, memory)?;
         if let Err(code) = self.wait_for(index, on, Action::Link(place), memory) {
             self.open(index)?.entries.remove(place);
             return Err(code);
@@ -303,7 +307,7 @@ impl Process {
     pub fn sent(
         &mut self,
         index: usize,
-        (place, generation): (u16, u16),
+        Slot { place, generation }: Slot,
         fail: Fail,
         memory: &mut dyn Memory,
     ) {
@@ -330,12 +334,12 @@ impl Process {
         self.sent(m.ni, m.pending, Fail::Ok, memory);
         let from = self.out.len();
         let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return };
-        let Ok(pending) = ni.pending.get(m.pending.1, m.pending.0) else { return };
+        let Ok(pending) = ni.pending.get(m.pending.generation, m.pending.place) else { return };
         if !pending.unanswered {
             return;
         }
         let Pending { put, get, get_offset, user_ptr, .. } = *pending;
-        ni.pending.remove(m.pending.0);
+        ni.pending.remove(m.pending.place);
         let mut event = Event {
             user_ptr,
             mlength: m.length,
@@ -352,7 +356,7 @@ impl Process {
                 _ => self.count_ack(m.ni, put, &event, m.ack),
             },
             (Request::Reply, _, Some(get)) => {
-                if let Ok(descriptor) = ni.descriptors.get(get.1, get.0)
+                if let Ok(descriptor) = ni.descriptors.get(get.generation, get.place)
                     && m.fail == Fail::Ok
                 {
                     event.start = descriptor.region.address(get_offset);
@@ -367,7 +371,7 @@ impl Process {
         self.settle(from, memory);
     }
 
-    fn count_ack(&mut self, index: usize, (place, generation): (u16, u16), event: &Event, ack: AckReq) {
+    fn count_ack(&mut self, index: usize, Slot { place, generation }: Slot, event: &Event, ack: AckReq) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Ok(descriptor) = ni.descriptors.get(generation, place) else { return };
         let bytes = descriptor.options & md::CT_BYTES != 0 && ack == AckReq::Counting;

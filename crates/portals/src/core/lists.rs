@@ -6,7 +6,7 @@ use super::{
     process::Process,
     types::{
         Answer, Code, Event, EventKind, Fail, IOVEC, List, Me, Memory, NID_ANY, PID_ANY, ProcessId, RANK_ANY,
-        me, ni,
+        TableEntry, me, ni,
     },
 };
 
@@ -35,9 +35,10 @@ impl Process {
     /// An entry that is on no list yet: generation and place.
     pub(super) fn make_entry(
         &mut self,
-        (ni, pt): (u32, u32),
+        TableEntry { ni, pt }: TableEntry,
         me: &Me,
-        (list, user_ptr): (List, u64),
+        list: List,
+        user_ptr: u64,
         memory: &mut dyn Memory,
     ) -> Answer<(u16, u16)> {
         let index = self.table(ni, pt)?.0;
@@ -80,13 +81,14 @@ impl Process {
     /// As the interface says.
     pub fn append(
         &mut self,
-        place: (u32, u32),
+        at: TableEntry,
         me: &Me,
-        what: (List, u64),
+        list: List,
+        user_ptr: u64,
         memory: &mut dyn Memory,
     ) -> Answer<u32> {
-        let index = self.interface(place.0)?.0;
-        let (generation, entry) = self.make_entry(place, me, what, memory)?;
+        let index = self.interface(at.ni)?.0;
+        let (generation, entry) = self.make_entry(at, me, list, user_ptr, memory)?;
         let from = self.out.len();
         self.link(index, entry);
         self.settle(from, memory);
@@ -241,21 +243,22 @@ impl Process {
     /// As the interface says.
     pub fn search(
         &mut self,
-        place: (u32, u32),
+        at: TableEntry,
         me: &Me,
-        (delete, user_ptr): (bool, u64),
+        delete: bool,
+        user_ptr: u64,
         memory: &mut dyn Memory,
     ) -> Answer {
-        let (generation, row) = self.make_entry(place, me, (List::Priority, user_ptr), memory)?;
-        let index = self.interface(place.0)?.0;
+        let (generation, row) = self.make_entry(at, me, List::Priority, user_ptr, memory)?;
+        let index = self.interface(at.ni)?.0;
         let ni = self.open(index)?;
         let entry = ni.entries.get(generation, row)?.clone();
         ni.entries.remove(row);
         let from = self.out.len();
         let (mut next, mut found) = (0, false);
-        while let Some((header, at)) = self.find_header(index, &entry, delete, next) {
+        while let Some((header, found_at)) = self.find_header(index, &entry, delete, next) {
             found = true;
-            next = if delete { at } else { at + 1 };
+            next = if delete { found_at } else { found_at + 1 };
             let kind = if delete { header.kind } else { EventKind::Search };
             self.overflow_event(index, &entry, &header, kind);
             if delete {
@@ -276,7 +279,7 @@ impl Process {
                 kind: EventKind::Search,
                 fail: Fail::NoMatch,
                 user_ptr,
-                pt_index: place.1,
+                pt_index: at.pt,
                 ..Event::default()
             };
             if let Some(eq) = self.queue_at(index, entry.pt).filter(|_| entry.options & me::OVER_DISABLE == 0)

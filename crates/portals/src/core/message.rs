@@ -1,6 +1,6 @@
 //! What interfaces send each other.
 
-use super::types::{AckReq, Fail, List, ProcessId};
+use super::types::{AckReq, Fail, List, ProcessId, Slot};
 use serde::{Deserialize, Serialize};
 
 /// Kinds of messages.
@@ -72,8 +72,8 @@ pub struct Message {
     pub operand: [u8; 32],
     /// Payload: as much of it as is copied.
     pub data: Vec<u8>,
-    /// Place of the initiator's [`super::operation::Pending`] and generation.
-    pub pending: (u16, u16),
+    /// Where the initiator's [`super::operation::Pending`] is.
+    pub pending: Slot,
     /// How it fared; in answers.
     pub fail: Fail,
     /// List of the entry that took it; in answers.

@@ -2,7 +2,7 @@
 
 use super::{
     message::Request,
-    types::{AckReq, ProcessId},
+    types::{AckReq, ProcessId, Slot},
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,10 +54,10 @@ impl Op {
 /// An operation of which not all events are reported.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// Descriptor of the data that were sent, by place and generation.
-    pub put: Option<(u16, u16)>,
+    /// Descriptor of the data that were sent.
+    pub put: Option<Slot>,
     /// Descriptor where data come back, likewise.
-    pub get: Option<(u16, u16)>,
+    pub get: Option<Slot>,
     /// Offset in it.
     pub get_offset: u64,
     /// For events here.

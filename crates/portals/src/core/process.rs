@@ -6,7 +6,7 @@ use super::{
     objects::{Action, Counter, Descriptor, Kind, Named, Ni, Queue, Region, Slab, Table, handle, parts},
     types::{
         Answer, CT_NONE, Code, Count, EQ_NONE, Event, IOVEC, Limits, Md, Memory, PID_ANY, PID_MAX, PT_ANY,
-        ProcessId, RANK_ANY, md, ni, pt,
+        ProcessId, RANK_ANY, Slot, md, ni, pt,
     },
 };
 
@@ -19,8 +19,8 @@ pub enum Out {
     Event {
         /// Number of the interface within the process, 0 to 3.
         ni: usize,
-        /// Place of the queue and generation.
-        queue: (u16, u16),
+        /// Where the queue is.
+        queue: Slot,
         /// What goes into the queue.
         event: Event,
     },
@@ -28,8 +28,8 @@ pub enum Out {
     Count {
         /// Number of the interface within the process, 0 to 3.
         ni: usize,
-        /// Place of the counter and generation.
-        counter: (u16, u16),
+        /// Where the counter is.
+        counter: Slot,
         /// What it shows.
         value: Count,
         /// [`Counter::epoch`] at the update; of another epoch it is not shown any more.
@@ -518,9 +518,9 @@ impl Process {
     }
 
     /// An event that was on its way is in its queue.
-    pub fn deliver(&mut self, ni: usize, (place, generation): (u16, u16), event: Event) {
+    pub fn deliver(&mut self, ni: usize, queue: Slot, event: Event) {
         if let Some(ni) = self.nis[ni & 3].as_deref_mut()
-            && let Ok(queue) = ni.queues.get(generation, place)
+            && let Ok(queue) = ni.queues.get(queue.generation, queue.place)
         {
             queue.push(event);
         }
@@ -541,9 +541,9 @@ impl Process {
     }
 
     /// The processor sees a counter's change.
-    pub fn show(&mut self, ni: usize, (place, generation): (u16, u16), value: Count, epoch: u32) {
+    pub fn show(&mut self, ni: usize, counter: Slot, value: Count, epoch: u32) {
         if let Some(ni) = self.nis[ni & 3].as_deref_mut()
-            && let Ok(counter) = ni.counters.get(generation, place)
+            && let Ok(counter) = ni.counters.get(counter.generation, counter.place)
             && counter.epoch == epoch
             && counter.seen.success.wrapping_add(counter.seen.failure)
                 <= value.success.wrapping_add(value.failure)

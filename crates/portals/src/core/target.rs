@@ -120,7 +120,7 @@ impl Process {
         let mut answer =
             Message { length: mlength, remote_offset: offset, list: entry.list, ..Message::default() };
         let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
-        if touch(m, entry, (offset, copied as usize), &mut answer, memory).is_err() {
+        if touch(m, entry, offset, copied as usize, &mut answer, memory).is_err() {
             answer.fail = Fail::Segv;
             answer.data.clear();
         }
@@ -248,7 +248,8 @@ fn event_of(request: Request) -> (EventKind, EventKind) {
 fn touch(
     m: &Message,
     entry: &Entry,
-    (offset, length): (u64, usize),
+    offset: u64,
+    length: usize,
     answer: &mut Message,
     memory: &mut dyn Memory,
 ) -> Result<(), super::types::Fault> {

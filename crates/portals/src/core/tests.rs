@@ -9,7 +9,7 @@ use super::{
     process::{Out, Process},
     types::{
         AckReq, CT_NONE, Code, Count, EQ_NONE, Event, EventKind, Fail, Fault, Limits, List, Md, Me, Memory,
-        PID_ANY, PT_ANY, ProcessId, RANK_ANY, UID_ANY, md, me, ni, pt,
+        PID_ANY, PT_ANY, ProcessId, RANK_ANY, TableEntry, UID_ANY, md, me, ni, pt,
     },
 };
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ impl World {
     }
 
     fn append(&mut self, pt: u32, entry: &Me, list: List) -> u32 {
-        self.p[1].append((self.ni, pt), entry, (list, 77), &mut self.m).unwrap()
+        self.p[1].append(TableEntry { ni: self.ni, pt }, entry, list, 77, &mut self.m).unwrap()
     }
 
     /// Descriptor of all memory of process 0, with queue and counter.
@@ -195,8 +195,9 @@ fn unexpected_messages_wait_for_their_entry() {
     w.put(md, 8, 4, 6);
     assert_eq!(w.kinds(1, eq1), [E::Link, E::Put, E::Put, E::AutoUnlink], "4 bytes left are fewer than 8");
     // Searching says, deleting takes; bits 6 stay.
-    w.p[1].search((w.ni, pt), &entry(0, 0, 0), (false, 9), &mut w.m).unwrap();
-    w.p[1].search((w.ni, pt), &Me { match_bits: 7, ..entry(0, 0, 0) }, (false, 9), &mut w.m).unwrap();
+    let at = TableEntry { ni: w.ni, pt };
+    w.p[1].search(at, &entry(0, 0, 0), false, 9, &mut w.m).unwrap();
+    w.p[1].search(at, &Me { match_bits: 7, ..entry(0, 0, 0) }, false, 9, &mut w.m).unwrap();
     let reported = w.events(1, eq1);
     assert_eq!(
         reported.iter().map(|e| (e.kind, e.fail, e.user_ptr)).collect::<Vec<_>>(),
@@ -400,19 +401,20 @@ proptest! {
         let (eq1, pt) = w.table(0, 1000);
         let all = Me { ignore_bits: u64::MAX, min_free: 4, ..entry(2048, 64, me::OP_PUT | me::MANAGE_LOCAL | me::LINK_DISABLE) };
         let (md, ..) = w.md(0);
+        let at = TableEntry { ni: w.ni, pt };
         let (mut sent, mut overflows) = (0, 0);
         for (what, bits) in steps {
             let bits_entry = Me { match_bits: bits, ..entry(1024, 64, me::OP_PUT | me::USE_ONCE | me::LINK_DISABLE) };
             match what {
                 0 => { w.append(pt, &bits_entry, List::Priority); }
                 1 => { w.append(pt, &all, List::Overflow); overflows += 1; }
-                2 => { w.p[1].search((w.ni, pt), &bits_entry, (true, 0), &mut w.m).unwrap(); }
+                2 => { w.p[1].search(at, &bits_entry, true, 0, &mut w.m).unwrap(); }
                 _ => { w.put(md, 0, 4, bits); sent += 1; }
             }
         }
         // Take all headers.
         let any = Me { ignore_bits: u64::MAX, ..entry(0, 0, 0) };
-        w.p[1].search((w.ni, pt), &any, (true, 0), &mut w.m).unwrap();
+        w.p[1].search(at, &any, true, 0, &mut w.m).unwrap();
         let reported = w.events(1, eq1);
         let count = |kind| reported.iter().filter(|e| e.kind == kind && e.fail == Fail::Ok).count();
         let dropped = w.p[1].ni_status(w.ni, 0).unwrap() as usize;

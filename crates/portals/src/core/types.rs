@@ -179,6 +179,24 @@ pub struct Me {
     pub min_free: u64,
 }
 
+/// Where an object is, as those keep it who have no handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// Place among the objects of its kind.
+    pub place: u16,
+    /// Generation of the place: of another one the object is gone.
+    pub generation: u16,
+}
+
+/// An entry of a portal table, as a call names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableEntry {
+    /// Handle of the interface that has the table.
+    pub ni: u32,
+    /// Index in the table.
+    pub pt: u32,
+}
+
 /// `ptl_ct_event_t`: what a counter shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]

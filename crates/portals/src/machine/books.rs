@@ -78,7 +78,7 @@ pub(super) fn digest(m: &Message) -> u64 {
     add(u64::from(m.source.nid) << 32 | u64::from(m.source.pid));
     add(u64::from(m.target.nid) << 32 | u64::from(m.target.pid));
     add(u64::from(m.source_rank) << 32 | u64::from(m.uid));
-    add(u64::from(m.pending.0) << 48 | u64::from(m.pending.1) << 32 | u64::from(m.md_options));
+    add(u64::from(m.pending.place) << 48 | u64::from(m.pending.generation) << 32 | u64::from(m.md_options));
     add(u64::from(m.operation.0) << 8 | u64::from(m.operation.1) | (m.fail as u64) << 16);
     [m.match_bits, m.remote_offset, m.hdr_data, m.length].into_iter().for_each(&mut add);
     // Whole words first: what is left of the payload is its last word, with how much there is of it.
@@ -115,7 +115,7 @@ impl Books {
     }
 
     /// A message is served, or left out in its turn.
-    pub fn served(&mut self, serial: u64, message: &Message, (sender, to): (RankId, Option<RankId>)) {
+    pub fn served(&mut self, serial: u64, message: &Message, sender: RankId, to: Option<RankId>) {
         let Some(posted) = self.posted.remove(serial) else {
             return self.fault(|| format!("message {serial} is served twice, or was never posted"));
         };
@@ -136,7 +136,7 @@ impl Books {
     }
 
     /// A message has its turn among those of its pair.
-    pub fn enters(&mut self, (pair, order): (u32, u64)) {
+    pub fn enters(&mut self, pair: u32, order: u64) {
         let turn = self.turns.entry(pair).or_default();
         let before = std::mem::replace(turn, order + 1);
         if order < before {

@@ -6,7 +6,7 @@ use crate::{
         message::Request,
         operation::Op,
         types::{AckReq, CT_NONE, Fault as Beyond, Limits, List, Md, Me, Memory, PID_ANY, PT_ANY},
-        types::{ProcessId, RANK_ANY, UID_ANY, me, ni},
+        types::{ProcessId, RANK_ANY, TableEntry, UID_ANY, me, ni},
     },
     nic::Params,
 };
@@ -34,7 +34,7 @@ impl MessageNetwork for Straight {
     fn seed(&self) -> u64 {
         3
     }
-    fn send(&mut self, now: Ps, _: (TerminalId, TerminalId), message: messages::Message) -> bool {
+    fn send(&mut self, now: Ps, _: TerminalId, _: TerminalId, message: messages::Message) -> bool {
         self.0.push_back((now + 2 * US, message.tag));
         true
     }
@@ -100,7 +100,7 @@ fn busy() -> Machine {
             ignore_bits: 0,
             min_free: 0,
         };
-        p.append((handle, pt), &entry, (List::Priority, 0), &mut Zeros).expect("a list entry");
+        p.append(TableEntry { ni: handle, pt }, &entry, List::Priority, 0, &mut Zeros).expect("a list entry");
         let md = Md { start: 0, length: 1 << 20, options: 0, eq, ct: CT_NONE };
         let md = p.md_bind(handle, &md, &mut Zeros).expect("a descriptor");
         for n in 0..24u32 {

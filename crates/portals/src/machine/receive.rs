@@ -78,7 +78,7 @@ impl Machine {
             if f.low_level { 0 } else { receiving(self.of(node), &self.flights[flight as usize].message) };
         if let Some((pair, order)) = pair {
             if let Some(books) = &mut self.books {
-                books.enters((pair, order));
+                books.enters(pair, order);
             }
             self.pass_on(pair, order);
         }
@@ -167,7 +167,7 @@ impl Machine {
             .or_else(|| self.rank_of(self.flights[flight as usize].message.target));
         if let Some(books) = &mut self.books {
             let f = &self.flights[flight as usize];
-            books.served(f.serial, &f.message, (f.from, to));
+            books.served(f.serial, &f.message, f.from, to);
         }
         // The message is lent to the process: nothing else looks at it meanwhile.
         let spare = self.spare.take().unwrap_or_default();

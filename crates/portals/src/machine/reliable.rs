@@ -42,7 +42,7 @@ impl Machine {
         let message = self.spare.take().unwrap_or_default();
         let &Flight { from, ends, serial, reliable, .. } = &self.flights[flight as usize];
         debug_assert!(reliable, "others are not acknowledged");
-        let ack = Flight::new(message, from, (ends.1, ends.0));
+        let ack = Flight::new(message, from, ends.1, ends.0);
         let ack = self.take(Flight { answers: flight, answered: serial, low_level: true, ..ack });
         // The message must be there when it is acknowledged.
         self.flights[flight as usize].copies += 1;

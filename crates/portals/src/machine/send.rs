@@ -33,14 +33,14 @@ impl Machine {
             self.serving.1 = true;
         }
         let answers = if request { NONE } else { self.serving.0 };
-        let ends = (source, to.map_or(source, |to| self.node(to)));
+        let destination = to.map_or(source, |to| self.node(to));
         let flight = self.take(Flight {
             to,
             answers,
             answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
             order,
             reliable,
-            ..Flight::new(message, rank, ends)
+            ..Flight::new(message, rank, source, destination)
         });
         debug_assert!(request || order.is_none(), "answers have no turn");
         if let Some(books) = &mut self.books {
@@ -172,7 +172,8 @@ impl Machine {
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));
-            let cut = !self.net.send(self.now, ends, messages::Message { network, bytes, tag: flight });
+            let message = messages::Message { network, bytes, tag: flight };
+            let cut = !self.net.send(self.now, ends.0, ends.1, message);
             self.flights[flight as usize].cut = cut;
             if cut {
                 self.at(self.now, Due::Arrive(flight));

@@ -4,7 +4,9 @@ use super::*;
 use crate::core::{
     atomics,
     message::Request,
-    types::{AckReq, CT_NONE, EQ_NONE, Fault, List, Md, Me, PT_ANY, RANK_ANY, UID_ANY, md, me, ni},
+    types::{
+        AckReq, CT_NONE, EQ_NONE, Fault, List, Md, Me, PT_ANY, RANK_ANY, TableEntry, UID_ANY, md, me, ni,
+    },
 };
 use base::time::{NS, US};
 use model::messages::Message as Sent;
@@ -27,7 +29,7 @@ impl MessageNetwork for Net {
     fn seed(&self) -> u64 {
         self.seed
     }
-    fn send(&mut self, now: Ps, _ends: (TerminalId, TerminalId), message: Sent) -> bool {
+    fn send(&mut self, now: Ps, _source: TerminalId, _destination: TerminalId, message: Sent) -> bool {
         self.sent += 1;
         self.due.insert((now + 500 * NS + 100 * message.bytes, self.sent), message.tag);
         true
@@ -92,7 +94,7 @@ impl Ranks {
                 ignore_bits: u64::MAX,
                 min_free: 0,
             };
-            ask(Call::Append { place: (ni, pt), me, what: (List::Priority, 0) });
+            ask(Call::Append { at: TableEntry { ni, pt }, me, list: List::Priority, user_ptr: 0 });
             let ct = ask(Call::CtAlloc(ni));
             let options = md::CT_ACK | md::CT_REPLY;
             own.push((ask(Call::MdBind(ni, Md { start: 0, length: 1 << 40, options, eq: EQ_NONE, ct })), ct));

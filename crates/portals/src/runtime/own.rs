@@ -154,9 +154,30 @@ impl Own {
     }
 }
 
+/// What a process has, and may have of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Surroundings {
+    /// The directory, as a descriptor; below 0: that of all.
+    directory: c_int,
+    /// The mask of new files, if it is not that of all.
+    mask: Option<libc::mode_t>,
+    /// The locale; null: that of all.
+    locale: *mut c_void,
+}
+
+impl Surroundings {
+    /// Those that all begin with.
+    const FIRST: Self = Self { directory: -1, mask: None, locale: std::ptr::null_mut() };
+
+    /// Those of a rank.
+    fn of(own: &Own) -> Self {
+        Self { directory: own.directory, mask: own.mask, locale: own.locale }
+    }
+}
+
 thread_local! {
-    /// What the process has now: directory (below 0: that of all), mask if it is not that of all, locale.
-    static NOW: Cell<(c_int, Option<libc::mode_t>, *mut c_void)> = const { Cell::new((-1, None, std::ptr::null_mut())) };
+    /// What the process has now.
+    static NOW: Cell<Surroundings> = const { Cell::new(Surroundings::FIRST) };
     /// What all begin with: environment, directory, mask.
     static FIRST: Cell<(*mut *mut c_char, c_int, libc::mode_t)> = const { Cell::new((std::ptr::null_mut(), -1, 0)) };
 }
@@ -173,17 +194,17 @@ pub fn begin() {
     let (directory, variables) =
         unsafe { (libc::open(c".".as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC), environ) };
     FIRST.set((variables, directory, mask));
-    NOW.set((-1, None, std::ptr::null_mut()));
+    NOW.set(Surroundings::FIRST);
 }
 
 /// A rank's functions have changed what the process has.
 pub fn changed(own: &Own) {
-    NOW.set((own.directory, own.mask, own.locale));
+    NOW.set(Surroundings::of(own));
 }
 
 /// A rank goes on: the process has what it has.
 pub fn enter(own: &Own) {
-    exchange(own.environment, (own.directory, own.mask, own.locale));
+    exchange(own.environment, Surroundings::of(own));
 }
 
 /// The rank gives the processor up: what it did to its environment is kept.
@@ -195,7 +216,7 @@ pub fn leave(own: &mut Own) {
 /// The process has again what it had before all ranks.
 pub fn end() {
     let (variables, directory, _) = FIRST.get();
-    exchange(variables, (-1, None, std::ptr::null_mut()));
+    exchange(variables, Surroundings::FIRST);
     if directory >= 0 {
         // SAFETY: the descriptor is our own.
         unsafe { libc::close(directory) };
@@ -203,7 +224,7 @@ pub fn end() {
     FIRST.set((variables, -1, 0));
 }
 
-fn exchange(variables: *mut *mut c_char, to: (c_int, Option<libc::mode_t>, *mut c_void)) {
+fn exchange(variables: *mut *mut c_char, to: Surroundings) {
     let (now, first) = (NOW.get(), FIRST.get());
     // SAFETY: the C library allows programs to assign it; other threads of this process read no environment while ranks run.
     unsafe { environ = variables };
@@ -213,14 +234,14 @@ fn exchange(variables: *mut *mut c_char, to: (c_int, Option<libc::mode_t>, *mut 
     NOW.set(to);
     // SAFETY: descriptors and locales are open ones; none is closed while a rank may have it.
     unsafe {
-        if now.0 != to.0 {
-            libc::fchdir(if to.0 < 0 { first.1 } else { to.0 });
+        if now.directory != to.directory {
+            libc::fchdir(if to.directory < 0 { first.1 } else { to.directory });
         }
-        if now.1 != to.1 {
-            libc::umask(to.1.unwrap_or(first.2));
+        if now.mask != to.mask {
+            libc::umask(to.mask.unwrap_or(first.2));
         }
-        if now.2 != to.2 {
-            let locale = if to.2.is_null() { FIRST_LOCALE } else { to.2 };
+        if now.locale != to.locale {
+            let locale = if to.locale.is_null() { FIRST_LOCALE } else { to.locale };
             libc::uselocale(locale.cast());
         }
     }

@@ -14,7 +14,7 @@ use crate::{
         process::Process,
         types::{
             AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, INVALID, Iovec, Le, Limits, List, Md, Me,
-            ProcessId, RANK_ANY, TIME_FOREVER, me,
+            ProcessId, RANK_ANY, TIME_FOREVER, TableEntry, me,
         },
     },
     nic::size,
@@ -171,23 +171,26 @@ struct PortalEntry {
 fn append(
     PortalEntry { ni, pt, matching }: PortalEntry,
     me: Answer<Me>,
-    (which, user): (c_int, u64),
+    which: c_int,
+    user_ptr: u64,
     on: Option<Trigger>,
     handle: *mut u32,
 ) -> c_int {
     let call = of_kind(ni, matching, me).and_then(|me| {
-        let (place, what) = ((ni, pt), (list(which)?, user));
+        let (at, list) = (TableEntry { ni, pt }, list(which)?);
         Ok(match on {
-            None => Call::Append { place, me, what },
-            Some(on) => Call::TriggeredAppend { place, me, what, on },
+            None => Call::Append { at, me, list, user_ptr },
+            Some(on) => Call::TriggeredAppend { at, me, list, user_ptr, on },
         })
     });
     number(with_arguments(call, true).and_then(|made| write(handle, made)))
 }
 
-fn search(PortalEntry { ni, pt, matching }: PortalEntry, me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
-    let call = of_kind(ni, matching, me)
-        .and_then(|me| Ok(Call::Search { place: (ni, pt), me: headless(me), what: (deletes(how)?, user) }));
+fn search(PortalEntry { ni, pt, matching }: PortalEntry, me: Answer<Me>, how: c_int, user_ptr: u64) -> c_int {
+    let call = of_kind(ni, matching, me).and_then(|me| {
+        let at = TableEntry { ni, pt };
+        Ok(Call::Search { at, me: headless(me), delete: deletes(how)?, user_ptr })
+    });
     number(with_arguments(call, true).map(drop))
 }
 
@@ -349,10 +352,8 @@ fn nothing() -> Step {
     Step::Ask { call: Box::new(Asked(Call::Nothing(false))), made: INVALID, pieces: Vec::new() }
 }
 
-type Atomic = (c_int, c_int);
-
 /// The codes of operation and datatype, as C passes bytes.
-fn pair((operation, datatype): Atomic) -> (u8, u8) {
+fn pair(operation: c_int, datatype: c_int) -> (u8, u8) {
     (operation as u8, datatype as u8)
 }
 
@@ -423,18 +424,18 @@ super::calls::calls! {
     }
     fn PtlMDRelease(handle: u32) -> c_int { issue(Call::MdRelease(handle)) }
     fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), (which, user), None, handle)
+        append(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), which, user, None, handle)
     }
     fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), None, handle)
+        append(PortalEntry { ni, pt, matching: true }, read(me), which, user, None, handle)
     }
     fn PtlLEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlMEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
-        search(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), (how, user))
+        search(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), how, user)
     }
     fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
-        search(PortalEntry { ni, pt, matching: true }, read(me), (how, user))
+        search(PortalEntry { ni, pt, matching: true }, read(me), how, user)
     }
     fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
     fn PtlCTFree(ct: u32) -> c_int { free(Call::CtFree(ct)) }
@@ -477,15 +478,15 @@ super::calls::calls! {
         begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), None)
     }
     fn PtlAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
     }
     fn PtlFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
     }
     fn PtlSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), None)
     }
     fn PtlAtomicSync() -> c_int {
@@ -528,15 +529,15 @@ super::calls::calls! {
         begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
-        let operation = pair((operation, datatype));
+        let operation = pair(operation, datatype);
         begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some(Trigger { counter: ct, threshold }))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
@@ -546,7 +547,7 @@ super::calls::calls! {
         issue(Call::TriggeredCt { ct, by: to, set: true, on: Trigger { counter: on, threshold } })
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
-        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), Some(Trigger { counter: on, threshold }), handle)
+        append(PortalEntry { ni, pt, matching: true }, read(me), which, user, Some(Trigger { counter: on, threshold }), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
         issue(Call::TriggeredUnlink(handle, Trigger { counter: on, threshold }))

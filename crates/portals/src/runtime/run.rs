@@ -76,7 +76,8 @@ pub fn run(
     machine: Machine,
     program: &Program<'_>,
     names: &Names,
-    (sink, recorder): (Sink, Option<Recorder>),
+    sink: Sink,
+    recorder: Option<Recorder>,
 ) -> Result<Report, String> {
     guard::install(signals::fault);
     stdio::install(world::printed);
@@ -96,9 +97,8 @@ pub fn run(
     let mut report = report(&world);
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
-        let messages = (counts.messages, counts.bytes);
         report.recorded = match world.memory.faults() {
-            Ok(faults) => recorder.finish(world.machine.now, messages, faults),
+            Ok(faults) => recorder.finish(world.machine.now, counts.messages, counts.bytes, faults),
             Err(why) => Err(why),
         };
     }

@@ -112,7 +112,7 @@ pub fn sent(job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Option<Sent> {
         Work::Program(program) => of_program(&**program, cut),
         Work::Traffic(traffic) => {
             let answers = traffic.closed_loop() || traffic.members(RankId::new(0)).is_some();
-            (!answers).then(|| of_traffic(&**traffic, job, until.saturating_sub(job.start), (cut, far)))
+            (!answers).then(|| of_traffic(&**traffic, job, until.saturating_sub(job.start), cut, far))
         }
     }
 }
@@ -180,13 +180,13 @@ fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
     Some(sent)
 }
 
-fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, (cut, far): (Cut, Far<'_>)) -> Sent {
+fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Sent {
     let ranks = job.placement.len() as u32;
     let each = (READ / u64::from(ranks.max(1))).max(LEAST);
     let of = |rank: RankId| {
         let from = job.placement[rank.index()];
         let far = |to: RankId| job.placement.get(to.index()).is_none_or(|&to| far(from, to));
-        of_rank(traffic, rank, until, (each, cut, ranks, &far))
+        of_rank(traffic, rank, until, each, cut, ranks, &far)
     };
     let dear = super::asked(ranks, FEW).map(|rank| of(rank).1).max().unwrap_or(0).max(1);
     let many = (READ / dear).clamp(u64::from(super::ASKED), u64::from(u32::MAX)) as u32;
@@ -208,7 +208,10 @@ fn of_rank(
     traffic: &dyn Traffic,
     rank: RankId,
     until: Ps,
-    (most, cut, ranks, far): (u64, Cut, u32, &dyn Fn(RankId) -> bool),
+    most: u64,
+    cut: Cut,
+    ranks: u32,
+    far: &dyn Fn(RankId) -> bool,
 ) -> (Sent, u64) {
     let (mut sent, mut peers, mut last) = (Sent::default(), Vec::new(), 0);
     let mut block = [Message::default(); 64];

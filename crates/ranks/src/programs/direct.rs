@@ -14,7 +14,8 @@ impl Programs {
     /// Send and receive are both there, and nothing has to ask: the message goes from one terminal to the other.
     pub(super) fn meet(
         &mut self,
-        (source, destination): (TerminalId, TerminalId),
+        source: TerminalId,
+        destination: TerminalId,
         header: u64,
         grant: &Envelope,
         fx: &mut dyn HostEffects,

@@ -18,7 +18,7 @@ impl Programs {
         let &Resident { place, channel: first, .. } = self.residents.get(rank);
         let what = Delivery { source: place.terminal, destination: place.terminal, ahead: envelope.into() };
         let memory = self.roster.node.map(|n| n.memory).filter(|m| !m.is_free());
-        let given = memory.map(|m| self.memories.give(&m, (first, self.now), bytes, what));
+        let given = memory.map(|m| self.memories.give(&m, first, self.now, bytes, what));
         match given.unwrap_or(Given::There) {
             Given::There => self.comes(&what, fx),
             Given::Queued => {}

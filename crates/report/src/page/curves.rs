@@ -28,7 +28,8 @@ type Curves = Vec<Curve>;
 fn chart(
     runs: &[Finished<'_>],
     Caption { id, title, note }: Caption<'_>,
-    (x, y): (Axis, Axis),
+    x: Axis,
+    y: Axis,
     style: Style,
     curves: Curves,
 ) -> Option<Chart> {
@@ -98,7 +99,7 @@ fn distribution(runs: &[Finished<'_>], of: &str, id: &str) -> Option<Chart> {
         "Share of {of}s that were delivered within a time. Steep is even; a long tail to the right is a few that waited."
     );
     let caption = Caption { id, title: &format!("Latency of {of}s"), note: &note };
-    chart(runs, caption, (x, y), Style::Lines, curves.collect())
+    chart(runs, caption, x, y, Style::Lines, curves.collect())
 }
 
 /// Where packets spend their time, a row of bars for each run.
@@ -116,7 +117,7 @@ fn parts(runs: &[Finished<'_>]) -> Option<Chart> {
     let y = axis(format!("mean per packet ({unit})"));
     let note = "The parts sum to the mean latency. Queues (at the source, at hops) are what load adds.";
     let caption = Caption { id: "parts", title: "Where packets spend their time", note };
-    chart(runs, caption, (x, y), Style::Bars, curves.collect())
+    chart(runs, caption, x, y, Style::Bars, curves.collect())
 }
 
 /// Packets by routers visited.
@@ -130,7 +131,7 @@ fn hops(runs: &[Finished<'_>]) -> Option<Chart> {
     let note = "More routers than the network's shortest paths need are detours of an adaptive routing.";
     let (x, y) = (axis("routers visited"), Axis { min: Some(0.0), ..axis("share of packets") });
     let caption = Caption { id: "hops", title: "Length of paths", note };
-    chart(runs, caption, (whole(x, runs), y), Style::Bars, curves.collect())
+    chart(runs, caption, whole(x, runs), y, Style::Bars, curves.collect())
 }
 
 /// Ends of the axis of hops half a bar beyond them.
@@ -165,7 +166,7 @@ pub fn sizes(runs: &[Finished<'_>]) -> Option<Chart> {
         .collect();
     let x = Axis { ticks: Ticks::Named, names, ..axis("size of message, from (to twice as much)") };
     let caption = Caption { id: "sizes", title: "Sizes of messages", note: "" };
-    chart(runs, caption, (x, axis("messages")), Style::Bars, curves.collect())
+    chart(runs, caption, x, axis("messages"), Style::Bars, curves.collect())
 }
 
 /// A quantity of the series that is about all links together.
@@ -201,20 +202,21 @@ fn throughput(run: &Finished<'_>, loads: Option<&Loads>) -> Vec<(f64, f64)> {
 fn over_time(
     runs: &[Finished<'_>],
     caption: Caption<'_>,
-    y: (&str, f64),
+    label: &str,
+    divisor: f64,
     of: &dyn Fn(usize) -> Vec<(f64, f64)>,
 ) -> Option<Chart> {
     let most = runs.iter().map(|run| run.summary.simulated_ps as f64).fold(0.0, f64::max);
     let (unit, size) = time_unit(most);
-    let curves = runs
-        .iter()
-        .enumerate()
-        .map(|(n, run)| (run.name.to_owned(), of(n).into_iter().map(|(t, v)| (t / size, v / y.1)).collect()));
-    let low = Axis { min: Some(0.0), ..axis(y.0) };
+    let curves = runs.iter().enumerate().map(|(n, run)| {
+        (run.name.to_owned(), of(n).into_iter().map(|(t, v)| (t / size, v / divisor)).collect())
+    });
+    let low = Axis { min: Some(0.0), ..axis(label) };
     chart(
         runs,
         caption,
-        (Axis { min: Some(0.0), max: Some(most / size), ..axis(format!("simulated time ({unit})")) }, low),
+        Axis { min: Some(0.0), max: Some(most / size), ..axis(format!("simulated time ({unit})")) },
+        low,
         Style::Lines,
         curves.collect(),
     )
@@ -243,7 +245,8 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
             title: "Throughput over time",
             note: "What all terminals together received.",
         },
-        (&label, rate_size),
+        &label,
+        rate_size,
         &rates,
     );
     let held = |n: usize| series(&runs[n], "buffered_bytes");
@@ -257,7 +260,8 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
             title: "Occupancy over time",
             note: "Bytes in the buffers of all routers. Growth to the end means that more comes than leaves.",
         },
-        (&label, size),
+        &label,
+        size,
         &held,
     );
     let mean = |n: usize| -> Vec<(f64, f64)> {
@@ -276,7 +280,8 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
             title: "Latency over time",
             note: "Mean of the packets delivered in a window.",
         },
-        (&label, size),
+        &label,
+        size,
         &mean,
     );
     [delivered, occupied, latency].into_iter().flatten().collect()

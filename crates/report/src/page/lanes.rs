@@ -44,7 +44,7 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
                     time(value as f64),
                     time(span[n] as f64)
                 );
-                svg += &bar((x, wide, line), state, &label);
+                svg += &bar(x, wide, line, state, &label);
             }
             x += wide;
         }
@@ -74,7 +74,8 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
         .collect();
     Some(lanes(
         Caption { id: "ranks", title: "Where ranks spend their time", note: &words },
-        (shown.len(), most),
+        shown.len(),
+        most,
         &svg,
         &table(caption, &own, &rows),
     ))
@@ -84,7 +85,7 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
 const STATES: [&str; 3] = ["computing", "handling messages", "waiting"];
 
 /// An axis of simulated time from 0 to `end` picoseconds, below lanes that reach down to `bottom`; its lines stand behind them.
-fn axis((left, wide): (f64, f64), bottom: f64, end: f64) -> String {
+fn axis(left: f64, wide: f64, bottom: f64, end: f64) -> String {
     let (unit, size) = time_unit(end);
     let label = format!("time ({unit})");
     let range = Axis { min: Some(0.0), max: Some(end / size), ..Axis::default() };
@@ -106,7 +107,7 @@ fn axis((left, wide): (f64, f64), bottom: f64, end: f64) -> String {
     text
 }
 
-fn bar((x, wide, line): (f64, f64, usize), state: usize, label: &str) -> String {
+fn bar(x: f64, wide: f64, line: usize, state: usize, label: &str) -> String {
     let (x, wide, y) = (number(x + 70.0), number(wide), 12 * line + 2);
     format!(
         "<rect class=\"k{state}\" x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"10\" data-t=\"{}\"/>",
@@ -121,7 +122,8 @@ fn label(line: usize, words: &str) -> String {
 /// Lanes over an axis of time up to `end`, in picoseconds.
 fn lanes(
     Caption { id, title, note }: Caption<'_>,
-    (lines, end): (usize, f64),
+    lines: usize,
+    end: f64,
     body: &str,
     numbers: &str,
 ) -> String {
@@ -134,7 +136,7 @@ fn lanes(
          <details><summary>Numbers</summary>{numbers}</details></figure>\n",
         escaped(note),
         12 * lines + 36,
-        axis((70.0, 700.0), 12.0 * lines as f64 + 4.0, end)
+        axis(70.0, 700.0, 12.0 * lines as f64 + 4.0, end)
     )
 }
 
@@ -154,7 +156,7 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
             let words =
                 format!("{job}, rank {rank}: {} from {} to {}", STATES[state], span(first), span(last));
             let unit = 700.0 / PIECES as f64;
-            svg += &bar((first as f64 * unit, (last - first) as f64 * unit, line), state, &words);
+            svg += &bar(first as f64 * unit, (last - first) as f64 * unit, line, state, &words);
         }
         svg += &label(line, &format!("rank {rank}"));
         let share = |state: usize| {
@@ -171,7 +173,8 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
     let heads = ["rank", "job", "computing", "handling messages", "waiting"];
     Some(lanes(
         Caption { id: "timeline", title: "What ranks do over time", note: &words },
-        (shown.len(), end as f64),
+        shown.len(),
+        end as f64,
         &svg,
         &table("States of ranks over time", &heads, &numbers),
     ))
@@ -278,6 +281,6 @@ pub fn phases(run: &Finished<'_>) -> Option<String> {
          <div class=\"picture cells\" role=\"group\" tabindex=\"0\" aria-label=\"Phases: arrow keys read them\"><svg class=\"lanes\" viewBox=\"0 0 780 64\" aria-hidden=\"true\" focusable=\"false\">{}{svg}</svg></div>{numbers}</figure>\n",
         escaped(run.name),
         hybrid.switches,
-        axis((10.0, 760.0), 32.0, end)
+        axis(10.0, 760.0, 32.0, end)
     ))
 }

@@ -161,7 +161,7 @@ fn pictures(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> Strin
     let tops = Tops::of(networks.iter().flatten().map(|n| &n.1));
     for (n, (run, (wires, loads))) in with.enumerate().take(MOST_NETWORKS) {
         let picture = network::picture(wires, loads, tops, &run.summary.experiment["fabric"]);
-        text += &map(run, n, &picture, (wires.routers, wires.terminals), tops);
+        text += &map(run, n, &picture, wires.routers, wires.terminals, tops);
     }
     let drawable = networks.iter().flatten().filter(|n| n.0.routers > 0).count();
     if drawable > MOST_NETWORKS {
@@ -181,7 +181,8 @@ fn map(
     run: &Finished<'_>,
     n: usize,
     picture: &Picture<'_>,
-    (routers, terminals): (usize, usize),
+    routers: usize,
+    terminals: usize,
     tops: Tops,
 ) -> String {
     let name = escaped(run.name);

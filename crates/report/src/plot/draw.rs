@@ -265,7 +265,7 @@ fn panel(
     }
     shapes.push(Shape::Clip(Some([left, top, wide, high])));
     match plot.style {
-        Style::Bars => bars(plot, facet, (x, y), &place, shapes),
+        Style::Bars => bars(plot, facet, x, y, &place, shapes),
         style => {
             for series in &facet.series {
                 let apart = style == Style::Markers && plot.x.ticks == Ticks::Named;
@@ -300,7 +300,8 @@ fn block((left, top): Place, (right, bottom): Place, colour: Colour) -> Shape {
 fn bars(
     plot: &Plot,
     facet: &Facet,
-    (x, y): (&Scale, &Scale),
+    x: &Scale,
+    y: &Scale,
     place: &dyn Fn(f64, f64) -> Place,
     shapes: &mut Vec<Shape>,
 ) {

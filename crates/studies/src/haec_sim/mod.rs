@@ -65,10 +65,10 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
     let mut all = Vec::new();
     for (application, (name, _)) in APPLICATIONS.iter().enumerate() {
         let program = scenarios::program(application)?;
-        for on in nets.iter().enumerate() {
+        for (net, on) in nets.iter().enumerate() {
             for (mapping, (called, _)) in MAPPINGS.iter().enumerate() {
-                phases.begin(format!("{name}.D.4096 on a {}, mapping {called}", on.1.name));
-                all.push(scenarios::scenario((application, program.as_ref()), on, mapping, rounds)?);
+                phases.begin(format!("{name}.D.4096 on a {}, mapping {called}", on.name));
+                all.push(scenarios::scenario(application, program.as_ref(), net, on, mapping, rounds)?);
             }
         }
     }
@@ -166,7 +166,7 @@ fn verify(asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Verified, Error> {
         phases.begin(format!("{done} of {of} blocks of ranks verified"));
         true
     };
-    let verified = verification.run((0, every), asked.out.as_deref(), &progress)?;
+    let verified = verification.run(0, every, asked.out.as_deref(), &progress)?;
     let object = json!({
         "study": NAME,
         "scenarios": 24,

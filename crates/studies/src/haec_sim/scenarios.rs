@@ -139,8 +139,10 @@ fn generated(
 /// # Errors
 /// None that a user could make.
 pub fn scenario(
-    (application, program): (usize, &dyn Program),
-    (net, on): (usize, &Net),
+    application: usize,
+    program: &dyn Program,
+    net: usize,
+    on: &Net,
     mapping: usize,
     effort: u64,
 ) -> Result<Scenario, Error> {

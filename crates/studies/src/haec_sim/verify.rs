@@ -105,7 +105,7 @@ impl<'a> Verification<'a> {
         for (a, application) in [Application::Lu, Application::Bt].into_iter().enumerate() {
             for (n, net) in nets.iter().enumerate() {
                 for mapping in 0..2 {
-                    let s = scenarios::scenario((a, programs[a].as_ref()), (n, net), mapping, 0)?;
+                    let s = scenarios::scenario(a, programs[a].as_ref(), n, net, mapping, 0)?;
                     occurring.extend(s.counts.keys().map(|k| k.1).filter(|&h| h > 0));
                     let torus = net.name == "torus";
                     let second = second::mapping(application, mapping == 1, torus);
@@ -135,7 +135,7 @@ impl<'a> Verification<'a> {
             for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
                 all.messages += scenarios;
                 if second.next() == Some((op.peer.number(), op.amount)) {
-                    self.message(application, rank, (op.peer.number(), op.amount), &mut all);
+                    self.message(application, rank, op.peer.number(), op.amount, &mut all);
                 } else {
                     all.deviations += scenarios;
                 }
@@ -147,7 +147,7 @@ impl<'a> Verification<'a> {
         Ok(all)
     }
 
-    fn message(&self, application: usize, rank: u32, (peer, bytes): (u32, u64), all: &mut Verified) {
+    fn message(&self, application: usize, rank: u32, peer: u32, bytes: u64, all: &mut Verified) {
         for Pair { distances, first, second, torus } in &self.pairs[application] {
             let hops = distances.between(first[rank as usize], first[peer as usize]);
             let again = second::hops(second[rank as usize], second[peer as usize], *torus);
@@ -173,7 +173,8 @@ impl<'a> Verification<'a> {
     /// If finished blocks cannot be read or written.
     pub fn run(
         &self,
-        (first, every): (u32, u32),
+        first: u32,
+        every: u32,
         out: Option<&Path>,
         progress: &(dyn Fn(u32, u32) -> bool + Sync),
     ) -> Result<Verified, Error> {
@@ -308,26 +309,28 @@ mod tests {
         let mut verification = Verification::new(&nets, &means).unwrap();
         verification.planted = Some((3264, 1));
         // Rank 1 of both applications.
-        let ranks = (1, NODES);
-        let whole = verification.run(ranks, None, &|_, _| true).unwrap();
+        let whole = verification.run(1, NODES, None, &|_, _| true).unwrap();
         // Of LU it lies in column 0 and sends one line of 3,264 B.
         assert_eq!((whole.deviations, whole.worst_ps), (12, 1));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE);
-        let part = verification.run(ranks, Some(directory.path()), &|done, _| done < 1).unwrap();
+        let part = verification.run(1, NODES, Some(directory.path()), &|done, _| done < 1).unwrap();
         assert!(part.messages < whole.messages);
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("200 1");
         fs::write(&path, text).unwrap();
         let (count, lines) = (AtomicU32::new(0), fs::read_to_string(&path).unwrap().lines().count() as u32);
-        let resumed = verification.run(ranks, Some(directory.path()), &|_, _| {
+        let resumed = verification.run(1, NODES, Some(directory.path()), &|_, _| {
             count.fetch_add(1, Ordering::Relaxed);
             true
         });
         assert_eq!(resumed.unwrap(), whole);
         assert_eq!(count.load(Ordering::Relaxed) + lines - 2, 2 * NODES / BLOCK);
         // All is done: nothing is computed again.
-        assert_eq!(verification.run(ranks, Some(directory.path()), &|_, _| panic!("again")).unwrap(), whole);
+        assert_eq!(
+            verification.run(1, NODES, Some(directory.path()), &|_, _| panic!("again")).unwrap(),
+            whole
+        );
     }
 
     #[test]

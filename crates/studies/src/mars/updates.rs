@@ -107,7 +107,7 @@ pub fn run(experiments: &Experiments<'_>, effort: &Effort) -> Result<Figure, Err
     let mut sizes = Vec::new();
     for shape in effort.shapes {
         for &racks in shape.racks {
-            sizes.push(size(experiments, (shape, racks), effort)?);
+            sizes.push(size(experiments, shape, racks, effort)?);
         }
     }
     experiments.draw("gups", &plot(&sizes))?;
@@ -125,7 +125,7 @@ pub fn run(experiments: &Experiments<'_>, effort: &Effort) -> Result<Figure, Err
 }
 
 /// Overrides of a machine and the load that it is offered, a multiple of the predicted throughput.
-fn machine((shape, racks): (&Shape, u32), offered: f64) -> (f64, Vec<String>) {
+fn machine(shape: &Shape, racks: u32, offered: f64) -> (f64, Vec<String>) {
     let hubs = shape.boards * shape.switches;
     let predicted = prediction(hubs, racks).into_iter().fold(f64::INFINITY, f64::min);
     let set = vec![
@@ -138,10 +138,10 @@ fn machine((shape, racks): (&Shape, u32), offered: f64) -> (f64, Vec<String>) {
     (predicted, set)
 }
 
-fn size(experiments: &Experiments<'_>, of: (&Shape, u32), effort: &Effort) -> Result<Size, Error> {
-    let (hubs, racks) = (of.0.boards * of.0.switches, of.1);
+fn size(experiments: &Experiments<'_>, shape: &Shape, racks: u32, effort: &Effort) -> Result<Size, Error> {
+    let hubs = shape.boards * shape.switches;
     experiments.begin(&format!("GUPS: {racks} racks of {hubs} hubs"));
-    let (predicted, mut set) = machine(of, OFFERED);
+    let (predicted, mut set) = machine(shape, racks, OFFERED);
     set.extend(effort.times());
     let finished = experiments.run(FILE, &set)?;
     let delivered = windows(&finished, "bytes_delivered");
@@ -162,7 +162,7 @@ fn size(experiments: &Experiments<'_>, of: (&Shape, u32), effort: &Effort) -> Re
 /// How soon a saturated system comes to rest: nine racks of eight hubs at one and a half times what they carry.
 fn rest(experiments: &Experiments<'_>, effort: &Effort) -> Result<Settled, Error> {
     experiments.begin("GUPS: coming to rest");
-    let (_, mut set) = machine((&Shape { boards: 2, switches: 4, racks: &[] }, 9), 1.5);
+    let (_, mut set) = machine(&Shape { boards: 2, switches: 4, racks: &[] }, 9, 1.5);
     // Buffers that can be full before the run ends.
     set.extend(
         ["terminal", "level-1", "level-2", "level-3"]
@@ -298,7 +298,7 @@ mod tests {
         for (switches, racks) in [(4, 9), (4, 17), (2, 5)] {
             let shape = Shape { boards: 2, switches, racks: &[] };
             let effort = Effort { shapes: &[], window: 500 };
-            let size = size(&experiments, (&shape, racks), &effort).unwrap();
+            let size = size(&experiments, &shape, racks, &effort).unwrap();
             assert!(size.off().abs() <= WITHIN, "{racks} racks: {:+.4}", size.off());
             assert_eq!(size.busy[0] > size.busy[1], size.within(), "{racks} racks: {:?}", size.busy);
         }

@@ -139,7 +139,7 @@ fn build(pattern: LevelPattern, context: &JobContext, values: &Values) -> Built<
         to[a].push(b);
     }
     let (arrival, offered) = match &context.arrival {
-        Some(_) => context.arrivals((context.message, 1)).map(|(a, o)| (Some(a), Some(o)))?,
+        Some(_) => context.arrivals(context.message, 1).map(|(a, o)| (Some(a), Some(o)))?,
         None => (None, None),
     };
     let senders = to.iter().filter(|(_, to)| !to.is_empty()).count() as f64 / f64::from(context.ranks);

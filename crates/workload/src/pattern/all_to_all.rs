@@ -97,7 +97,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
     let burst = bytes
         .checked_mul(u64::from(others))
         .ok_or_else(|| vec![Problem::new("message", "a burst of all messages exceeds 2^64 bytes")])?;
-    let (arrival, offered) = context.arrivals((burst, 1))?;
+    let (arrival, offered) = context.arrivals(burst, 1)?;
     let bursts = endless_if_zero(values.int("bursts"));
     let keys = Stream::new(context.seed, Purpose::Destination, 0);
     let orders = (values.text("order") == "random").then(|| (orders(others, keys), keys));

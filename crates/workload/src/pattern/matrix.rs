@@ -172,7 +172,7 @@ fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(Rank
                 Entry::Vacant(place) => {
                     let mut own = context.clone();
                     own.arrival.iter_mut().for_each(|choice| choice.load *= share);
-                    let built = own.arrivals((context.message, 1));
+                    let built = own.arrivals(context.message, 1);
                     place.insert(built.map_err(|problems| little(rank, share, problems))?)
                 }
             };

@@ -233,13 +233,13 @@ impl Mix {
     }
 
     /// What is wrong with a load, with the mean size that makes it so: it may come from a file, which is then named.
-    pub fn name_sizes(mut problems: Vec<Problem>, mean: (u64, u64), values: &Values) -> Vec<Problem> {
+    pub fn name_sizes(mut problems: Vec<Problem>, bytes: u64, per: u64, values: &Values) -> Vec<Problem> {
         for problem in problems.iter_mut().filter(|p| p.key == "load") {
             let from = match values.0.get(SIZE_FILE.name) {
                 Some(Value::Text(path)) => format!(" of `{path}`"),
                 _ => String::new(),
             };
-            problem.message += &format!("; the sizes{from} have a mean of {} bytes", mean.0 / mean.1.max(1));
+            problem.message += &format!("; the sizes{from} have a mean of {} bytes", bytes / per.max(1));
         }
         problems
     }

@@ -127,18 +127,19 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
     let senders = senders as f64 / f64::from(context.ranks);
     let count = values.int("count");
     if let Some(mix) = Mix::read(context, values)? {
-        let mean = mix.mean()?;
-        let replies = mix.reply.map_or(0.0, |reply| reply as f64 * mean.1 as f64 / mean.0 as f64);
+        let (bytes, per) = mix.mean()?;
+        let replies = mix.reply.map_or(0.0, |reply| reply as f64 * per as f64 / bytes as f64);
         let closed = mix.outstanding > 0;
         let mut mixed = Mixed::new(context, destinations, mix, count);
         if !closed {
-            let (arrival, offered) =
-                context.arrivals(mean).map_err(|problems| Mix::name_sizes(problems, mean, values))?;
+            let (arrival, offered) = context
+                .arrivals(bytes, per)
+                .map_err(|problems| Mix::name_sizes(problems, bytes, per, values))?;
             (mixed.arrival, mixed.offered) = (Some(arrival), Some(offered * senders * (1.0 + replies)));
         }
         return Ok(Work::Traffic(Arc::new(mixed)));
     }
-    let (arrival, offered) = context.arrivals((context.message, 1))?;
+    let (arrival, offered) = context.arrivals(context.message, 1)?;
     let (count, bytes) = (endless_if_zero(count), context.message);
     let offered = offered * senders;
     Ok(Work::Traffic(Arc::new(OpenLoop { destinations, arrival, bytes, count, offered })))

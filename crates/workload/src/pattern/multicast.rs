@@ -134,7 +134,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
         1 => return Err(vec![Problem::new("group", "a group of one rank has nobody to send to")]),
         group => group,
     };
-    let (arrival, offered) = context.arrivals((context.message, 1))?;
+    let (arrival, offered) = context.arrivals(context.message, 1)?;
     let mut built = Multicast {
         arrival,
         ranks,

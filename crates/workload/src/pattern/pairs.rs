@@ -198,7 +198,7 @@ fn repeated(context: &JobContext, pairs: Pairs, repeat: u64, path: &str) -> Resu
         let arrival = match known.get(&key) {
             Some(arrival) => Arc::clone(arrival),
             None => {
-                let (arrival, offered) = context.arrivals(key)?;
+                let (arrival, offered) = context.arrivals(sum, rows.len() as u64)?;
                 peak = offered;
                 known.insert(key, Arc::clone(&arrival));
                 arrival

@@ -262,7 +262,7 @@ impl<'a> Task<'a> {
                 queue.insert((std::cmp::Reverse(entry.0), entry.1, p));
             }
         }
-        self.exchange_sides(members, side, (first, second));
+        self.exchange_sides(members, side, first, second);
         members.iter().copied().partition(|&r| side[r] == first)
     }
 
@@ -285,7 +285,7 @@ impl<'a> Task<'a> {
     }
 
     /// Pairs of ranks change sides while that takes messages off the cut: best of each side first (Kernighan, Lin, without look-ahead).
-    fn exchange_sides(&self, members: &[GroupId], side: &mut Sides, (first, second): (u32, u32)) {
+    fn exchange_sides(&self, members: &[GroupId], side: &mut Sides, first: u32, second: u32) {
         let value = |group: GroupId, side: &Sides| -> i64 {
             let own = side[group];
             let mine = self.partners[group].iter().filter(|p| side[p.0] & !1 == own & !1);

@@ -316,7 +316,7 @@ impl Reader {
         let since = *self.resumed.get_or_insert(time);
         if let Some(marks) = &mut self.marks {
             let into = if self.depth == 0 { time.saturating_sub(since) } else { 0 };
-            marks.met((region, self.trace.region(region)), kind, into);
+            marks.met(region, self.trace.region(region), kind, into);
         }
     }
 
@@ -411,7 +411,7 @@ impl Reader {
     fn one_sided(&mut self, kind: EventKind) {
         let trace = Arc::clone(&self.trace);
         let function = if self.depth > 0 { trace.region(self.function) } else { "" };
-        match self.windows.record(kind, function, (&trace.archive, &trace.groups)) {
+        match self.windows.record(kind, function, &trace.archive, &trace.groups) {
             Found::Call(call) => self.push(Call::OneSided(call)),
             Found::Nothing => {}
             Found::Unused(record) => trace.dropped.met(record),
@@ -451,9 +451,11 @@ impl Reader {
                 }
             }
             EventKind::CollectiveRequest { request } => {
-                if let End::Is(Completion::Collective(op, comm, root, bytes)) = self.completion(request)? {
+                if let End::Is(Completion::Collective(op, comm, root, (sent, received))) =
+                    self.completion(request)?
+                {
                     let number = self.request();
-                    if self.collective(op, (comm, root), bytes, Some(number))? {
+                    if self.collective(op, comm, root, sent, received, Some(number))? {
                         self.requests.insert(request, number);
                     } else {
                         self.free.push(number);
@@ -471,7 +473,7 @@ impl Reader {
             }
             EventKind::CollectiveComplete { operation, comm, root, sent, received, .. }
             | EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
-                self.collective(operation, (comm, root), (sent, received), None)?;
+                self.collective(operation, comm, root, sent, received, None)?;
             }
             of_windows => self.one_sided(of_windows),
         }
@@ -500,8 +502,10 @@ impl Reader {
     fn collective(
         &mut self,
         op: u8,
-        (comm, root): (u32, u32),
-        (sent, received): (u64, u64),
+        comm: u32,
+        root: u32,
+        sent: u64,
+        received: u64,
         request: Option<Request>,
     ) -> Result<bool, Damage> {
         let number = match self.trace.groups.get(&comm) {
@@ -514,7 +518,7 @@ impl Reader {
             }
         };
         let size = self.trace.size(comm, self.rank).0.max(1);
-        let Some((kind, bytes)) = operation::kind(op, size, (sent, received)) else { return Ok(false) };
+        let Some((kind, bytes)) = operation::kind(op, size, sent, received) else { return Ok(false) };
         let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
         let root = CommRank::new(if root == u32::MAX { 0 } else { root });
         self.push(Call::Collective(Collective {

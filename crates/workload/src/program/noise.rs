@@ -105,7 +105,7 @@ impl Interruptions {
                     lines.push((number, full, stated));
                 }
                 Err((word, message)) if problems.len() < MOST_ERRORS => {
-                    problems.push(text::at(path, key, (number as u64 + 1, full), word, message));
+                    problems.push(text::at(path, key, number as u64 + 1, full, word, message));
                 }
                 Err(_) => {}
             }
@@ -117,7 +117,7 @@ impl Interruptions {
             Some(n) => {
                 let (number, full, stated) = lines[n];
                 let message = "an interruption begins before the one before it has ended, or ends too late";
-                vec![text::at(path, key, (number as u64 + 1, full), stated, message.to_owned())]
+                vec![text::at(path, key, number as u64 + 1, full, stated, message.to_owned())]
             }
             None => text::whole(path, key, "the list leaves no time for computing: a line is `begin length`"),
         })
@@ -160,7 +160,7 @@ impl Noise {
     ///
     /// # Errors
     /// A file that cannot be read or has errors.
-    pub fn read(values: &Values, factor: u64, (seed, job): (u64, u32)) -> Built<Option<Self>> {
+    pub fn read(values: &Values, factor: u64, seed: u64, job: u32) -> Built<Option<Self>> {
         let jitter = match values.0.get(NOISE.name) {
             Some(Value::Real(width)) => (width * WHOLE as f64).round() as u64,
             _ => 0,

@@ -13,7 +13,8 @@ const MAX_MISTAKES: usize = 100;
 struct Point<'a> {
     bytes: u64,
     share: f64,
-    line: (u64, &'a str),
+    number: u64,
+    line: &'a str,
     word: &'a str,
 }
 
@@ -25,8 +26,8 @@ struct Point<'a> {
 pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut points: Vec<Point<'_>> = Vec::new();
-    for (number, full) in content.lines().enumerate() {
-        let (line, stated) = ((number as u64 + 1, full), full.split('#').next().unwrap_or(""));
+    for (number, line) in (1..).zip(content.lines()) {
+        let stated = line.split('#').next().unwrap_or("");
         if stated.trim().is_empty() {
             continue;
         }
@@ -34,9 +35,9 @@ pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Probl
             _ if points.len() == MAX_POINTS => {
                 return Err(text::whole(path, key, format!("there are more than {MAX_POINTS} points")));
             }
-            Ok((bytes, share, word)) => points.push(Point { bytes, share, line, word }),
+            Ok((bytes, share, word)) => points.push(Point { bytes, share, number, line, word }),
             Err((word, message)) if problems.len() < MAX_MISTAKES => {
-                problems.push(text::at(path, key, line, word, message))
+                problems.push(text::at(path, key, number, line, word, message))
             }
             Err(_) => {}
         }
@@ -52,7 +53,7 @@ pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Probl
         share if (share - 1.0).abs() < 1e-9 => 1.0,
         _ => {
             let message = "the last share must be all messages: 100 in percent, or 1".to_owned();
-            return Err(vec![text::at(path, key, last.line, last.word, message)]);
+            return Err(vec![text::at(path, key, last.number, last.line, last.word, message)]);
         }
     };
     let share = |p: &Point<'_>| ((p.share / unit * WHOLE as f64).round() as u64).min(WHOLE);
@@ -60,6 +61,7 @@ pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Probl
         return Err(vec![text::at(
             path,
             key,
+            last.number,
             last.line,
             last.word,
             "empty messages alone cannot fill a load".to_owned(),

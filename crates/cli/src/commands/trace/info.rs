@@ -154,13 +154,13 @@ impl Recorded {
             "run_s": self.run_s,
             "exclusive_application": self.application,
             "exclusive_mpi": self.mpi,
-            "markers": self.markers.iter().map(noted).collect::<Vec<Json>>(),
+            "markers": self.markers.iter().map(|(at, marker)| noted(*at, marker)).collect::<Vec<Json>>(),
         })
     }
 }
 
 /// A marker as JSON; one of the whole trace has no location.
-fn noted((at, marker): &(u64, Marker)) -> Json {
+fn noted(at: u64, marker: &Marker) -> Json {
     let location = if let Scope::Location(location) = marker.scope { json!(location) } else { Json::Null };
     json!({
         "time_ps": at,

@@ -93,7 +93,8 @@ pub fn search<T>(
     routes: &SortedMap<(u32, u32), T>,
     links: impl Fn(&T) -> usize,
     ranks: &Ranks,
-    (from, to): (u32, u32),
+    from: u32,
+    to: u32,
 ) -> Option<Hops> {
     let mut known: SortedMap<u32, (usize, u32)> = SortedMap::from([(from, (0, from))]);
     let mut open = BinaryHeap::from([Reverse((0, rank(ranks, from)))]);
@@ -157,7 +158,7 @@ mod tests {
                         }
                     }
                 }
-                for path in [table.path(from, to), search(&routes, |&links| links, &ranks, (from, to))] {
+                for path in [table.path(from, to), search(&routes, |&links| links, &ranks, from, to)] {
                     let cost = path.as_ref().map(|hops| hops.iter().map(|hop| routes[hop]).sum::<usize>());
                     assert_eq!(cost, least.get(&to).copied(), "seed {seed}, {from} to {to}: {path:?}");
                     let ends = path.as_ref().map(|hops| (hops[0].0, hops[hops.len() - 1].1));

@@ -109,7 +109,8 @@ pub(crate) fn follow<L: Leg>(
     leg: &L,
     fabric: &Fabric,
     mut at: At,
-    (to, by_area): (RouterId, bool),
+    to: RouterId,
+    by_area: bool,
     seed: u64,
     mut link: impl FnMut(RouterId, PortId),
 ) -> At {
@@ -141,7 +142,7 @@ mod tests {
                 for seed in 0..4 {
                     let mut links = 0;
                     let end =
-                        follow(leg, fabric, At::start(from, PortId::new(0)), (to, false), seed, |_, _| {
+                        follow(leg, fabric, At::start(from, PortId::new(0)), to, false, seed, |_, _| {
                             links += 1
                         });
                     assert_eq!(end.router, to);
@@ -206,7 +207,7 @@ mod tests {
         {
             let mut classes = Vec::new();
             let link = |router, port: PortId| classes.push(fabric.ports_of(router)[port.index()].class);
-            follow(&leg, &fabric, At::start(from, PortId::new(0)), (to, false), 1, link);
+            follow(&leg, &fabric, At::start(from, PortId::new(0)), to, false, 1, link);
             let mut shape = [1, 2, 3, 1, 2].iter();
             assert!(classes.iter().all(|c| shape.any(|s| s == c)), "{from} -> {to}: {classes:?}");
         }
@@ -221,7 +222,8 @@ mod tests {
                 &leg,
                 &fabric,
                 At::start(RouterId::new(0), PortId::new(0)),
-                (RouterId::new(to), true),
+                RouterId::new(to),
+                true,
                 1,
                 |_, _| {},
             );

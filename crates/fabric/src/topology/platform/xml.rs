@@ -186,7 +186,8 @@ impl<'a> PlatformReader<'a> {
         &mut self,
         node: Node<'a, 'a>,
         name: String,
-        (bandwidth, latency): (f64, f64),
+        bandwidth: f64,
+        latency: f64,
         sharing: &str,
     ) -> Parsed<(u32, u32)> {
         let split = match sharing {
@@ -317,9 +318,10 @@ impl<'a> PlatformReader<'a> {
             }
             "link" => {
                 let name = self.attribute(node, "id")?.to_owned();
-                let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
+                let (bandwidth, latency) =
+                    (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
                 let sharing = node.attribute("sharing_policy").unwrap_or("SHARED");
-                let cable = self.cable(node, name, numbers, sharing)?;
+                let cable = self.cable(node, name, bandwidth, latency, sharing)?;
                 self.link_profiles(node, cable)?;
             }
             "host_link" => self.host_link(node, zone)?,
@@ -327,8 +329,9 @@ impl<'a> PlatformReader<'a> {
             "peer" => self.peer(node, zone)?,
             "backbone" => {
                 let name = self.attribute(node, "id")?.to_owned();
-                let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
-                self.cable(node, name, numbers, "SHARED")?;
+                let (bandwidth, latency) =
+                    (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
+                self.cable(node, name, bandwidth, latency, "SHARED")?;
             }
             "route" => self.route(node, zone)?,
             "zoneRoute" | "ASroute" => self.zone_route(node, zone)?,
@@ -403,7 +406,7 @@ impl<'a> PlatformReader<'a> {
         let (links, back) = self.links_of(node)?;
         let symmetric = self.symmetric(node)? && ends.0 != ends.1;
         let Zone { routes, ranks, rule, .. } = &mut self.zones[zone as usize];
-        appear(rule, &mut ranks.0, ends);
+        appear(rule, &mut ranks.0, ends.0, ends.1);
         if routes.insert(ends, links).is_some() {
             return Err(
                 self.mistake(node, "this route comes twice (or a symmetrical one was given the other way)")
@@ -428,7 +431,7 @@ impl<'a> PlatformReader<'a> {
         let (links, back) = self.links_of(node)?;
         let symmetric = self.symmetric(node)?;
         let Zone { across, ranks, rule, .. } = &mut self.zones[zone as usize];
-        appear(rule, &mut ranks.1, ends);
+        appear(rule, &mut ranks.1, ends.0, ends.1);
         across.insert(ends, Across { gateways, links });
         if symmetric {
             let turned = Across { gateways: (gateways.1, gateways.0), links: back };
@@ -495,9 +498,9 @@ impl<'a> PlatformReader<'a> {
 }
 
 /// Ranks the ends of a route by their first appearance, where that decides among equal paths.
-fn appear(rule: &Rule, ranks: &mut SortedMap<u32, u32>, ends: (u32, u32)) {
+fn appear(rule: &Rule, ranks: &mut SortedMap<u32, u32>, from: u32, to: u32) {
     if matches!(rule, Rule::Dijkstra) {
-        for end in [ends.0, ends.1] {
+        for end in [from, to] {
             let next = ranks.len() as u32;
             ranks.entry(end).or_insert(next);
         }

@@ -69,8 +69,9 @@ impl Recipe for Quantile {
             (0..rows.len()).map(of).map(|(seen, off)| seen.count as f64 * off * off).sum::<f64>()
         };
         let classes = pairs.iter().zip(learned.classes.iter().zip(&learned.ratios)).enumerate();
-        let classes: Vec<Class> =
-            classes.map(|(n, (pairs, seen))| Class::new(seen, pairs, explained(n))).collect();
+        let classes: Vec<Class> = classes
+            .map(|(n, (pairs, (latencies, ratios)))| Class::new(latencies, ratios, pairs, explained(n)))
+            .collect();
         for (&pair, seen) in &learned.pairs {
             let (row, class) = (&mut rows[pair.0.index()], class(pair));
             row.pairs.push(classes[class].pair(pair.1, *seen, row.means[class]));
@@ -144,8 +145,7 @@ struct Class {
 
 impl Class {
     /// `explained`: squares of how far the means of sources are from the mean, for each packet.
-    fn new(seen: (&LatencyHistogram, &LatencyHistogram), pairs: &Groups, explained: f64) -> Self {
-        let (latencies, ratios) = seen;
+    fn new(latencies: &LatencyHistogram, ratios: &LatencyHistogram, pairs: &Groups, explained: f64) -> Self {
         let Split { within, .. } = pairs.split();
         let left = if pairs.total > 0.0 { 1.0 - explained / pairs.total } else { 0.0 };
         let split = Split { within, between: (left - within).max(0.0) };

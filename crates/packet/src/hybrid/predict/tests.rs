@@ -10,7 +10,7 @@ fn shape() -> Arc<Shape> {
 fn line(terminals: u64) -> Arc<Shape> {
     let given = [("dims", Value::Ints(vec![4])), ("terminals_per_router", Value::Int(terminals))];
     let fabric = model::samples::topology("mesh", &given);
-    Arc::new(Shape::new(&fabric, (1000, 100)).expect("a small fabric"))
+    Arc::new(Shape::new(&fabric, 1000, 100).expect("a small fabric"))
 }
 
 fn train(name: &str, values: &Values, learned: &Learned) -> Arc<dyn Predictor> {
@@ -22,9 +22,9 @@ fn train(name: &str, values: &Values, learned: &Learned) -> Arc<dyn Predictor> {
 fn means_fall_back_to_coarser_ones() {
     let (shape, mut learned) = (shape(), Learned::default());
     for latency in [3000, 4001] {
-        learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), latency);
+        learned.record(&shape, TerminalId::new(0), TerminalId::new(2), latency);
     }
-    learned.record(&shape, (TerminalId::new(4), TerminalId::new(6)), 9000);
+    learned.record(&shape, TerminalId::new(4), TerminalId::new(6), 9000);
     let p = train("mean", &Values::default(), &learned);
     assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), Some(0)), 3501, "of the pair, rounded");
     assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(7), Some(0)), 3501, "of the source");
@@ -52,7 +52,7 @@ fn quantiles_keep_means_and_percentiles() {
         let pair = n % 2;
         let tail = random.below(100).pow(3) * 10;
         let latency = (100_000 + tail) * u64::from(1 + pair);
-        learned.record(&shape, (TerminalId::new(2 * pair), TerminalId::new(2 * pair + 2)), latency);
+        learned.record(&shape, TerminalId::new(2 * pair), TerminalId::new(2 * pair + 2), latency);
         all.push(latency);
     }
     let p = train("quantile", &Values::default(), &learned);
@@ -84,7 +84,7 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     };
     for _ in 0..20_000 {
         let (pair, latency) = packet(&mut random);
-        learned.record(&shape, pair, latency);
+        learned.record(&shape, pair.0, pair.1, latency);
     }
     let entry = base::registry::find(PREDICTORS, "quantile").expect("a predictor");
     let recipe = (entry.build)(&Values::default()).unwrap_or_else(|p| panic!("{p:?}"));
@@ -137,7 +137,7 @@ fn a_few_packets_count_by_how_much_pairs_differ() {
         for source in 60..120 {
             for n in 0..10 {
                 let latency = (80_000 + random.below(40_000)) * if n % 2 == 0 { hot } else { 1 };
-                learned.record(&shape, (TerminalId::new(source), TerminalId::new(n % 2)), latency);
+                learned.record(&shape, TerminalId::new(source), TerminalId::new(n % 2), latency);
             }
         }
         let p = recipe.train(&learned, &shape, 1);
@@ -161,8 +161,8 @@ fn a_few_packets_count_by_how_much_pairs_differ() {
 #[test]
 fn distances_that_were_not_seen_take_the_mean_of_the_source() {
     let (shape, mut learned) = (shape(), Learned::default());
-    (0..8).for_each(|n| learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), 7_000 + n));
-    learned.record(&shape, (TerminalId::new(1), TerminalId::new(2)), 9_000);
+    (0..8).for_each(|n| learned.record(&shape, TerminalId::new(0), TerminalId::new(2), 7_000 + n));
+    learned.record(&shape, TerminalId::new(1), TerminalId::new(2), 9_000);
     let p = train("quantile", &Values::default(), &learned);
     assert_eq!(
         (
@@ -188,7 +188,8 @@ fn a_plane_is_fitted_exactly() {
     for (s, d) in [(0, 2), (0, 4), (2, 6), (4, 0), (6, 0), (2, 4)] {
         learned.record(
             &shape,
-            (TerminalId::new(s), TerminalId::new(d)),
+            TerminalId::new(s),
+            TerminalId::new(d),
             10_000 + 700 * u64::from(shape.routers(TerminalId::new(s), TerminalId::new(d))),
         );
     }
@@ -206,8 +207,8 @@ fn a_plane_is_fitted_exactly() {
 #[test]
 fn files_are_read_fed_and_refused() {
     let (shape, mut learned) = (shape(), Learned::default());
-    learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), 6_000);
-    learned.record(&shape, (TerminalId::new(0), TerminalId::new(4)), 8_000);
+    learned.record(&shape, TerminalId::new(0), TerminalId::new(2), 6_000);
+    learned.record(&shape, TerminalId::new(0), TerminalId::new(4), 8_000);
     let path = std::env::temp_dir().join(format!("netloom-predictor-{}.json", std::process::id()));
     let with = |text: &str, recalibrate: bool| {
         std::fs::write(&path, text).expect("a file can be written");
@@ -249,7 +250,7 @@ fn each_size_has_its_own_predictor() {
     let (shape, mut learned) = (shape(), BySize::default());
     let size = |bytes| SizeClass::of(bytes, 1, 4096);
     for (bytes, latency) in [(8, 2_000), (4096, 50_000), (8, 2_200)] {
-        learned.record(&shape, size(bytes), 0, (TerminalId::new(0), TerminalId::new(2)), latency);
+        learned.record(&shape, size(bytes), 0, TerminalId::new(0), TerminalId::new(2), latency);
     }
     for (name, off) in [("mean", 0), ("quantile", 1_100)] {
         let entry = base::registry::find(PREDICTORS, name).expect("a predictor");
@@ -298,9 +299,9 @@ fn every_predictor_keeps_the_contract() {
     let mut random = base::rng::Stream::new(5, base::rng::Purpose::Test, 0);
     for _ in 0..2_000 {
         let (source, step) = (random.below(8) as u32, random.below(7) as u32 + 1);
-        let pair = (TerminalId::new(source), TerminalId::new((source + step) % 8));
-        let latency = shape.floor(pair.0, pair.1) + random.below(500).pow(2);
-        learned.record(&shape, pair, latency);
+        let (source, destination) = (TerminalId::new(source), TerminalId::new((source + step) % 8));
+        let latency = shape.floor(source, destination) + random.below(500).pow(2);
+        learned.record(&shape, source, destination, latency);
     }
     let pairs = || TerminalId::first(8).flat_map(|s| TerminalId::first(8).map(move |d| (s, d)));
     for entry in PREDICTORS {

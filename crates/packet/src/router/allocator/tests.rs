@@ -13,7 +13,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(name: &str, arbiter: Arbiter, (rows, columns): (u32, u32), iterations: u32) -> Self {
+    fn new(name: &str, arbiter: Arbiter, rows: u32, columns: u32, iterations: u32) -> Self {
         let entry = find(ALLOCATORS, name).expect("a registered allocator");
         let frame = Frame {
             rows,
@@ -44,7 +44,7 @@ impl Kept {
 }
 
 /// A matrix of requests of some density, by a number; levels up to `levels`.
-fn matrix(seed: u64, (rows, columns): (u32, u32), density: u64, levels: u64) -> Vec<Request> {
+fn matrix(seed: u64, rows: u32, columns: u32, density: u64, levels: u64) -> Vec<Request> {
     let mut all = Vec::new();
     for row in 0..rows {
         for column in 0..columns {
@@ -59,7 +59,7 @@ fn matrix(seed: u64, (rows, columns): (u32, u32), density: u64, levels: u64) -> 
 }
 
 fn full(ports: u32) -> Vec<Request> {
-    matrix(1, (ports, ports), 100, 1)
+    matrix(1, ports, ports, 100, 1)
 }
 
 /// The most requests that can be granted together, by trying all: columns taken are bits.
@@ -83,7 +83,7 @@ fn is_maximal(requests: &[Request], grants: &[Request]) -> bool {
 fn cases(levels: u64) -> impl Iterator<Item = (u64, (u32, u32), Vec<Request>)> {
     (0..400).map(move |seed| {
         let size = (1 + (mix64(seed) % 7) as u32, 1 + (mix64(seed + 1000) % 7) as u32);
-        (seed, size, matrix(seed, size, 10 + mix64(seed) % 90, levels))
+        (seed, size, matrix(seed, size.0, size.1, 10 + mix64(seed) % 90, levels))
     })
 }
 
@@ -92,7 +92,8 @@ fn grants_are_matchings_of_requests() {
     for entry in ALLOCATORS {
         for arbiter in ARBITERS {
             for (seed, size, requests) in cases(3) {
-                let mut kept = Kept::new(entry.about.name, arbiter.arbiter, size, 1 + seed as u32 % 3);
+                let mut kept =
+                    Kept::new(entry.about.name, arbiter.arbiter, size.0, size.1, 1 + seed as u32 % 3);
                 for _ in 0..3 {
                     let grants = kept.allocate(&requests);
                     let what = format!("{} {} case {seed}", entry.about.name, arbiter.about.name);
@@ -117,7 +118,7 @@ fn with_enough_iterations_matchings_are_maximal() {
     {
         for arbiter in ARBITERS {
             for (seed, size, requests) in cases(1) {
-                let mut kept = Kept::new(name, arbiter.arbiter, size, size.0.max(size.1));
+                let mut kept = Kept::new(name, arbiter.arbiter, size.0, size.1, size.0.max(size.1));
                 let grants = kept.allocate(&requests);
                 assert!(is_maximal(&requests, &grants), "{name} {} case {seed}", arbiter.about.name);
             }
@@ -128,7 +129,7 @@ fn with_enough_iterations_matchings_are_maximal() {
 #[test]
 fn maximum_size_is_the_maximum() {
     for (seed, size, requests) in cases(1) {
-        let mut kept = Kept::new("maximum-size", Arbiter::RoundRobin, size, 1);
+        let mut kept = Kept::new("maximum-size", Arbiter::RoundRobin, size.0, size.1, 1);
         for _ in 0..4 {
             assert_eq!(kept.allocate(&requests).len(), most(&requests, size.0), "case {seed}");
         }
@@ -141,7 +142,7 @@ fn levels_come_first() {
     for (seed, size, requests) in cases(2) {
         let high: Vec<Request> = requests.iter().copied().filter(|r| r.level == 0).collect();
         for name in ["wavefront", "maximum-size"] {
-            let grants = Kept::new(name, Arbiter::RoundRobin, size, 1).allocate(&requests);
+            let grants = Kept::new(name, Arbiter::RoundRobin, size.0, size.1, 1).allocate(&requests);
             let served: Vec<Request> = grants.iter().copied().filter(|g| g.level == 0).collect();
             if name == "wavefront" {
                 assert!(is_maximal(&high, &served), "case {seed}");
@@ -158,7 +159,7 @@ fn levels_come_first() {
         // Who chooses first chooses something urgent if there is any.
         for name in ["islip", "separable-input-first", "separable-output-first", "pim"] {
             let rows = name == "separable-input-first";
-            let grants = Kept::new(name, Arbiter::RoundRobin, size, 1).allocate(&requests);
+            let grants = Kept::new(name, Arbiter::RoundRobin, size.0, size.1, 1).allocate(&requests);
             for g in grants.iter().filter(|g| g.level == 1) {
                 let missed = high.iter().find(|r| if rows { r.row == g.row } else { r.column == g.column });
                 assert_eq!(missed, None, "{name} case {seed}: {g:?}");
@@ -171,7 +172,7 @@ fn levels_come_first() {
 #[test]
 fn lonely_outputs_are_served() {
     for (seed, size, requests) in cases(1) {
-        let grants = Kept::new("loa", Arbiter::RoundRobin, size, 1).allocate(&requests);
+        let grants = Kept::new("loa", Arbiter::RoundRobin, size.0, size.1, 1).allocate(&requests);
         for r in &requests {
             if requests.iter().filter(|o| o.column == r.column).count() == 1 {
                 assert!(grants.iter().any(|g| g.row == r.row), "case {seed}: {r:?}");
@@ -184,7 +185,7 @@ fn lonely_outputs_are_served() {
 #[test]
 fn pointers_of_islip_drift_apart() {
     for ports in [4, 16, 32] {
-        let mut kept = Kept::new("islip", Arbiter::RoundRobin, (ports, ports), 1);
+        let mut kept = Kept::new("islip", Arbiter::RoundRobin, ports, ports, 1);
         let requests = full(ports);
         assert_eq!(kept.allocate(&requests).len(), 1, "all point at the first");
         (0..ports * 2).for_each(|_| drop(kept.allocate(&requests)));
@@ -202,7 +203,7 @@ fn pointers_of_islip_drift_apart() {
 #[test]
 fn pim_matches_what_chance_does() {
     for ports in [2u32, 4, 16, 32] {
-        let mut kept = Kept::new("pim", Arbiter::RoundRobin, (ports, ports), 1);
+        let mut kept = Kept::new("pim", Arbiter::RoundRobin, ports, ports, 1);
         let requests = full(ports);
         let rounds = 4000;
         let mut left = 0;
@@ -225,7 +226,7 @@ fn pim_matches_what_chance_does() {
 #[test]
 fn the_wavefront_turns() {
     let requests = full(5);
-    let mut kept = Kept::new("wavefront", Arbiter::RoundRobin, (5, 5), 1);
+    let mut kept = Kept::new("wavefront", Arbiter::RoundRobin, 5, 5, 1);
     let mut served = [0; 25];
     for _ in 0..5 {
         let grants = kept.allocate(&requests);
@@ -237,7 +238,7 @@ fn the_wavefront_turns() {
 
 /// Who of eight rows gets the one column, over many allocations.
 fn winners(arbiter: Arbiter, rounds: usize, ages: impl Fn(usize, u32) -> u64) -> Vec<u32> {
-    let mut kept = Kept::new("separable-input-first", arbiter, (8, 1), 1);
+    let mut kept = Kept::new("separable-input-first", arbiter, 8, 1, 1);
     let asked = |round| (0..8).map(move |row| (round, row));
     (0..rounds)
         .map(|round| {
@@ -271,7 +272,7 @@ fn the_least_recently_served_wins() {
         rows.iter().map(|&row| Request { row, column: 0, level: 0, age: 0, label: 0, memory: 0 }).collect()
     };
     for (arbiter, expected) in [(Arbiter::Matrix, 1), (Arbiter::RoundRobin, 2)] {
-        let mut kept = Kept::new("separable-input-first", arbiter, (4, 1), 1);
+        let mut kept = Kept::new("separable-input-first", arbiter, 4, 1, 1);
         for row in [3, 0, 2, 1, 2, 0, 3, 1] {
             assert_eq!(kept.allocate(&of(&[row])).len(), 1);
         }

@@ -117,9 +117,9 @@ pub fn picture<'a>(wires: &Wires, loads: &'a Loads, tops: Tops, fabric: &Json) -
     let layout = layout::layout(&graph, fabric);
     let radius = radius(&layout);
     let board = Board::of(&graph, &layout);
-    let mut items = items(wires, &graph, (&layout, radius), loads);
+    let mut items = items(wires, &graph, &layout, radius, loads);
     items.extend(squares(wires, &graph, &layout, board.as_ref()));
-    let svg = svg(&items, &graph, (&layout, radius, board.as_ref()), (loads, tops));
+    let svg = svg(&items, &graph, &layout, radius, board.as_ref(), loads, tops);
     let data = data(&items, loads, tops);
     let mut how = layout.how.clone();
     if let Some(Board { noun, .. }) = board {
@@ -158,7 +158,7 @@ fn radius(layout: &Layout) -> f64 {
     (least * 0.3).clamp(1.6, 9.0)
 }
 
-fn items(wires: &Wires, graph: &Graph, (layout, radius): (&Layout, f64), loads: &Loads) -> Vec<Item> {
+fn items(wires: &Wires, graph: &Graph, layout: &Layout, radius: f64, loads: &Loads) -> Vec<Item> {
     let mut items = Vec::new();
     for line in &graph.lines {
         let name = match line.wires.as_slice() {
@@ -171,7 +171,7 @@ fn items(wires: &Wires, graph: &Graph, (layout, radius): (&Layout, f64), loads: 
                 wires.all[many[0]].class
             ),
         };
-        let path = line_path(layout, (line.from, line.to), radius);
+        let path = line_path(layout, line.from, line.to, radius);
         items.push(Item { name, wires: line.wires.clone(), path, form: Form::Line });
     }
     // Busy lines cover idle ones.
@@ -217,7 +217,7 @@ fn squares(wires: &Wires, graph: &Graph, layout: &Layout, board: Option<&Board>)
 }
 
 /// A line to the right of its direction, from the border of a disc to that of another.
-fn line_path(layout: &Layout, (from, to): (usize, usize), radius: f64) -> String {
+fn line_path(layout: &Layout, from: usize, to: usize, radius: f64) -> String {
     let (a, b) = (layout.at[from], layout.at[to]);
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let long = dx.hypot(dy).max(1e-6);
@@ -254,8 +254,11 @@ fn busiest(item: &Item, used: &[f64]) -> f64 {
 fn svg(
     items: &[Item],
     graph: &Graph,
-    (layout, radius, board): (&Layout, f64, Option<&Board>),
-    (loads, tops): (&Loads, Tops),
+    layout: &Layout,
+    radius: f64,
+    board: Option<&Board>,
+    loads: &Loads,
+    tops: Tops,
 ) -> String {
     let (w, h) = (number(WIDTH), number(layout.height + board.map_or(0.0, Board::height)));
     let (thin, clear) = strokes(graph.lines.len());

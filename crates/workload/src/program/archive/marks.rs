@@ -14,7 +14,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// A region of this name is entered or left, so far into the present computation.
-    pub(super) fn met(&mut self, (region, name): (u32, &str), kind: MarkKind, into: u64) {
+    pub(super) fn met(&mut self, region: u32, name: &str, kind: MarkKind, into: u64) {
         let name = Arc::clone(self.names.entry(region).or_insert_with(|| name.into()));
         self.waiting.push(Mark { name, number: None, kind, into });
     }

@@ -53,7 +53,7 @@ pub fn uneven(operation: u8) -> bool {
 }
 
 /// The collective of a number and its bytes, where the calling rank of `size` sends and receives so many; none of handles that are given back, and allocations.
-pub fn kind(operation: u8, size: u64, (sent, received): (u64, u64)) -> Option<(K, u64)> {
+pub fn kind(operation: u8, size: u64, sent: u64, received: u64) -> Option<(K, u64)> {
     let either = |first: u64, second: u64| if first > 0 { first } else { second };
     Some(match operation {
         BARRIER | CREATE_HANDLE => (K::Barrier, 0),

@@ -85,7 +85,8 @@ impl Windows {
         &mut self,
         kind: EventKind,
         function: &str,
-        (archive, groups): (&Archive, &SortedMap<u32, Group>),
+        archive: &Archive,
+        groups: &SortedMap<u32, Group>,
     ) -> Found {
         match kind {
             EventKind::RmaWinCreate { win } => {
@@ -112,25 +113,25 @@ impl Windows {
                 _ => Found::Unused(SYNCHRONISATION),
             },
             EventKind::RmaGroupSync { win, group: ranks, .. } => {
-                let synchronised = self.group_sync(win, ranks, function, (archive, groups));
+                let synchronised = self.group_sync(win, ranks, function, archive, groups);
                 synchronised.map_or(Found::Unused(SYNCHRONISATION), Found::Call)
             }
             EventKind::RmaRequestLock { win, remote, kind, .. }
             | EventKind::RmaAcquireLock { win, remote, kind, .. } => self.lock(win, remote, kind, function),
             EventKind::RmaReleaseLock { win, remote, .. } => self.unlock(win, remote, function),
             EventKind::RmaPut { win, remote, bytes, id } => {
-                self.transfer(win, remote, (TransferKind::Put, bytes), id)
+                self.transfer(win, remote, TransferKind::Put, bytes, id)
             }
             EventKind::RmaGet { win, remote, bytes, id } => {
-                self.transfer(win, remote, (TransferKind::Get, bytes), id)
+                self.transfer(win, remote, TransferKind::Get, bytes, id)
             }
             EventKind::RmaAtomic { win, remote, kind, sent, received, id } => {
-                let what = match (kind, received) {
+                let (kind, bytes) = match (kind, received) {
                     (COMPARE_AND_SWAP, 1..) => (TransferKind::CompareAndSwap, received),
                     (_, 0) => (TransferKind::Accumulate, sent),
                     _ => (TransferKind::GetAccumulate, sent.max(received)),
                 };
-                self.transfer(win, remote, what, id)
+                self.transfer(win, remote, kind, bytes, id)
             }
             EventKind::RmaCompleteBlocking { win, id }
             | EventKind::RmaCompleteNonBlocking { win, id }
@@ -148,7 +149,8 @@ impl Windows {
         window: Window,
         ranks: u32,
         function: &str,
-        (archive, groups): (&Archive, &SortedMap<u32, Group>),
+        archive: &Archive,
+        groups: &SortedMap<u32, Group>,
     ) -> Option<OneSided> {
         let open = self.open.get_mut(&window)?;
         let ranks = &archive.definitions.groups.get(&ranks)?.members;
@@ -209,13 +211,7 @@ impl Windows {
         }
     }
 
-    fn transfer(
-        &mut self,
-        window: Window,
-        remote: u32,
-        (kind, bytes): (TransferKind, u64),
-        id: u64,
-    ) -> Found {
+    fn transfer(&mut self, window: Window, remote: u32, kind: TransferKind, bytes: u64, id: u64) -> Found {
         let within = |open: &&Open| open.fenced || open.started || open.all || open.locks.contains(&remote);
         if self.open.get(&window).filter(within).is_none() {
             return Found::Unused(TRANSFER);

@@ -430,8 +430,8 @@ impl Maker {
         let of = self.comms.get(comm).ok_or_else(|| unknown_comm(comm))?;
         let (me, size, members) = (of.me, of.size, of.members.clone());
         let mut emit = Emit { chain: &mut self.chain, next: &mut self.next, batch, position };
-        let place = (self.rank, self.opened);
-        let made = Access::new(&self.shared.windows, place, (members.clone(), size), &mut emit);
+        let (windows, rank, opened) = (&self.shared.windows, self.rank, self.opened);
+        let made = Access::new(windows, rank, opened, members.clone(), size, &mut emit);
         let (access, id) = made.ok_or("the script says that it makes no windows, but this call does")?;
         self.opened += 1;
         let member = Member { id, me, size, members, sequence: 0, called: 0 };

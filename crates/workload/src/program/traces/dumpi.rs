@@ -231,7 +231,7 @@ impl Calls for Reader {
             None => {
                 let index = Arc::new(Index::read(&self.file)?);
                 let records = Records::new(Arc::clone(&index), Arc::clone(&self.signatures))?;
-                let maker = Maker::new(index, (self.rank, self.ranks), Arc::clone(&self.notes));
+                let maker = Maker::new(index, self.rank, self.ranks, Arc::clone(&self.notes));
                 self.state.insert((records, maker))
             }
         };

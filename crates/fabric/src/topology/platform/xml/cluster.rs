@@ -97,7 +97,7 @@ impl<'a> PlatformReader<'a> {
         let id = self.attribute(node, "id")?;
         let links = (0..nodes).map(|n| {
             let name = format!("{id}_link_{n}_{kind}");
-            self.cable(node, name, (bandwidth, latency), sharing).map(|c| c.0)
+            self.cable(node, name, bandwidth, latency, sharing).map(|c| c.0)
         });
         links.collect::<Parsed<Vec<u32>>>().map(Some)
     }
@@ -114,8 +114,8 @@ impl<'a> PlatformReader<'a> {
     }
 
     fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Parsed<Cable> {
-        let numbers = (kind.numbers.0 * factor, kind.numbers.1);
-        self.cable(node, name, numbers, kind.sharing)
+        let (bandwidth, latency) = kind.numbers;
+        self.cable(node, name, bandwidth * factor, latency, kind.sharing)
     }
 
     fn star(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: &[u64]) -> Parsed<Shape> {
@@ -123,9 +123,9 @@ impl<'a> PlatformReader<'a> {
         let cables = hosts.iter().map(|n| self.cables(node, kind, format!("{id}_link_{n}"), 1.0));
         let cables = cables.collect::<Parsed<Vec<_>>>()?;
         let backbone = if node.attribute("bb_bw").is_some() {
-            let numbers = (self.bandwidth(node, "bb_bw")?, self.latency(node, "bb_lat")?);
+            let (bandwidth, latency) = (self.bandwidth(node, "bb_bw")?, self.latency(node, "bb_lat")?);
             let sharing = node.attribute("bb_sharing_policy").unwrap_or("SHARED");
-            Some(self.cable(node, format!("{id}_backbone"), numbers, sharing)?.0)
+            Some(self.cable(node, format!("{id}_backbone"), bandwidth, latency, sharing)?.0)
         } else {
             None
         };

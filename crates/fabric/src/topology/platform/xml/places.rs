@@ -64,12 +64,12 @@ impl<'a> PlatformReader<'a> {
     pub(super) fn cabinet(&mut self, node: Node<'a, 'a>, zone: u32) -> Parsed<()> {
         let (prefix, suffix) =
             (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
-        let numbers = (self.bandwidth(node, "bw")?, self.latency(node, "lat")?);
+        let (bandwidth, latency) = (self.bandwidth(node, "bw")?, self.latency(node, "lat")?);
         self.check_speed(node)?;
         for n in self.radical(node)? {
             let name = format!("{prefix}{n}{suffix}");
             let host = self.host(node, name.clone(), zone)?;
-            let cable = self.cable(node, format!("link_{name}"), numbers, "SPLITDUPLEX")?;
+            let cable = self.cable(node, format!("link_{name}"), bandwidth, latency, "SPLITDUPLEX")?;
             self.own_links(node, zone, host, cable)?;
         }
         Ok(())
@@ -84,8 +84,8 @@ impl<'a> PlatformReader<'a> {
         self.place_at(node, host)?;
         self.host_profiles(node);
         let (out, inward) = (self.bandwidth(node, "bw_out")?, self.bandwidth(node, "bw_in")?);
-        let up = self.cable(node, format!("link_{name}_UP"), (out, 0.0), "SHARED")?.0;
-        let down = self.cable(node, format!("link_{name}_DOWN"), (inward, 0.0), "SHARED")?.0;
+        let up = self.cable(node, format!("link_{name}_UP"), out, 0.0, "SHARED")?.0;
+        let down = self.cable(node, format!("link_{name}_DOWN"), inward, 0.0, "SHARED")?.0;
         self.own_links(node, zone, host, (up, down))
     }
 

@@ -71,8 +71,10 @@ impl Access {
     /// The window that a rank's n-th call makes, on a communicator of these ranks; it is served from now on.
     pub(in crate::program::lower) fn new(
         windows: &Windows,
-        (rank, n): (RankId, usize),
-        (members, size): (Option<Arc<[RankId]>>, u32),
+        rank: RankId,
+        n: usize,
+        members: Option<Arc<[RankId]>>,
+        size: u32,
         emit: &mut Emit<'_>,
     ) -> Option<(Self, u32)> {
         let (index, id) = windows.made(rank, n)?;

@@ -76,7 +76,7 @@ impl Making<'_> {
         match (node.kind, &node.comm) {
             (METADATA, _) => (Work::Nothing, HOST),
             _ if node.host => (self.compute(node, time), HOST),
-            (SEND | RECV | COLLECTIVE, Some(comm)) => match self.transfer(node.kind, comm, (number, time)) {
+            (SEND | RECV | COLLECTIVE, Some(comm)) => match self.transfer(node.kind, comm, number, time) {
                 Ok(work) => (work, NETWORK),
                 Err(kind) => {
                     self.note(kind);
@@ -101,7 +101,7 @@ impl Making<'_> {
     }
 
     /// Messages of a node, or why there are none.
-    fn transfer(&self, kind: u64, comm: &Comm, (number, time): (u32, Ps)) -> Result<Work, u64> {
+    fn transfer(&self, kind: u64, comm: &Comm, number: u32, time: Ps) -> Result<Work, u64> {
         let sent = |peer: Option<u32>| {
             let (peer, bytes) = peer.zip(comm.bytes).ok_or(SIZELESS)?;
             if peer >= self.ranks { Err(ABSENT) } else { Ok((RankId::new(peer), comm.tag % ANY_TAG, bytes)) }

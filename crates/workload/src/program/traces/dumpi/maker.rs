@@ -55,7 +55,7 @@ impl Maker {
         self.begun
     }
 
-    pub(super) fn new(index: Arc<Index>, (rank, ranks): (RankId, u32), notes: Arc<Notes>) -> Self {
+    pub(super) fn new(index: Arc<Index>, rank: RankId, ranks: u32, notes: Arc<Notes>) -> Self {
         Self {
             index,
             rank,
@@ -134,7 +134,8 @@ impl Maker {
     fn envelope(
         &self,
         comm: Found,
-        (peer, tag): (i64, i64),
+        peer: i64,
+        tag: i64,
         bytes: u64,
         receives: bool,
     ) -> Result<Envelope, String> {
@@ -170,8 +171,8 @@ impl Maker {
                     return Ok(true);
                 }
                 if let Some(comm) = self.comm(n[2]) {
-                    let envelope =
-                        self.envelope(comm, met((n[0], n[1]), &r.statuses), UNKNOWN_BYTES, true)?;
+                    let (source, tag) = met(n[0], n[1], &r.statuses);
+                    let envelope = self.envelope(comm, source, tag, UNKNOWN_BYTES, true)?;
                     self.push(Call::Probe(envelope));
                 }
                 return Ok(true);
@@ -186,8 +187,8 @@ impl Maker {
             _ => return Ok(false),
         };
         let Some(comm) = self.comm(n[4]) else { return Ok(true) };
-        let ends = if r.name == "Recv" { met((n[2], n[3]), &r.statuses) } else { (n[2], n[3]) };
-        let envelope = self.envelope(comm, ends, self.bytes(n[0], n[1])?, receives)?;
+        let (peer, tag) = if r.name == "Recv" { met(n[2], n[3], &r.statuses) } else { (n[2], n[3]) };
+        let envelope = self.envelope(comm, peer, tag, self.bytes(n[0], n[1])?, receives)?;
         let call = match r.name {
             "Recv" => Call::Recv(envelope),
             "Irecv" => Call::Irecv(envelope, self.open(n[5])),
@@ -204,10 +205,11 @@ impl Maker {
         let n = &r.numbers;
         let (comm, received) = if r.name == "Sendrecv" { (n[8], 4) } else { (n[6], 0) };
         let Some(comm) = self.comm(comm) else { return Ok(()) };
-        let ends = if received == 4 { (n[6], n[7]) } else { (n[4], n[5]) };
-        let sent = self.envelope(comm, (n[2], n[3]), self.bytes(n[0], n[1])?, false)?;
+        let (source, tag) = if received == 4 { (n[6], n[7]) } else { (n[4], n[5]) };
+        let (source, tag) = met(source, tag, &r.statuses);
+        let sent = self.envelope(comm, n[2], n[3], self.bytes(n[0], n[1])?, false)?;
         let bytes = self.bytes(n[received], n[received + 1])?;
-        let received = self.envelope(comm, met(ends, &r.statuses), bytes, true)?;
+        let received = self.envelope(comm, source, tag, bytes, true)?;
         self.push(Call::SendRecv(sent, received));
         Ok(())
     }
@@ -357,7 +359,7 @@ fn bytes_of(index: &Index, count: i64, kind: i64) -> Result<u64, String> {
 }
 
 /// Source and tag of a receive: if it left one open, what its status says.
-fn met((source, tag): (i64, i64), statuses: &[Status]) -> (i64, i64) {
+fn met(source: i64, tag: i64, statuses: &[Status]) -> (i64, i64) {
     let Some(status) = statuses.first().filter(|status| status.source >= 0) else { return (source, tag) };
     let source = if source == -1 { status.source.into() } else { source };
     let tag = if tag == -1 { status.tag.filter(|&tag| tag >= 0).map_or(tag, i64::from) } else { tag };

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 pub(super) type Name = (i64, i64, i64);
 
 /// The name under which a request of this one was opened: a receive from anybody is waited for by what it got.
-pub(super) fn opened((source, destination, tag): Name, is_open: impl Fn(&Name) -> bool) -> Option<Name> {
+pub(super) fn opened(name: Name, is_open: impl Fn(&Name) -> bool) -> Option<Name> {
+    let (source, destination, tag) = name;
     let sources = [source, -555, -1];
     sources.into_iter().flat_map(|s| [tag, -444, -1].map(|t| (s, destination, t))).find(is_open)
 }

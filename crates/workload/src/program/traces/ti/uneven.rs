@@ -44,7 +44,7 @@ impl Maker {
                 let counts = if self.has_all_counts(Some(own), a) { Some(a.counts(size)?) } else { None };
                 let root = a.root()?;
                 let (of_own, of_all) = (a.size_of_type()?, a.size_of_type()?);
-                let counts = self.counts(root, (own, of_own), counts.map(|counts| (counts, of_all)))?;
+                let counts = self.counts(root, own, of_own, counts.map(|counts| (counts, of_all)))?;
                 shape(K::Gatherv).root(root).counts(counts)
             }
             "scatterv" => {
@@ -52,7 +52,7 @@ impl Maker {
                 let own = a.count("size received")?;
                 let root = a.root()?;
                 let (of_all, of_own) = (a.size_of_type()?, a.size_of_type()?);
-                let counts = self.counts(root, (own, of_own), counts.map(|counts| (counts, of_all)))?;
+                let counts = self.counts(root, own, of_own, counts.map(|counts| (counts, of_all)))?;
                 shape(K::Scatterv).root(root).counts(counts)
             }
             _ => return Err("this action is not known".to_owned()),
@@ -63,7 +63,8 @@ impl Maker {
     fn counts(
         &self,
         root: u32,
-        (own, of_own): (u64, u64),
+        own: u64,
+        of_own: u64,
         all: Option<(Vec<u64>, u64)>,
     ) -> Result<Vec<u64>, String> {
         let me = self.rank.number();
