@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads windows delay flow congestion portals
-# resilient large pending build; hybrid takes hours and only runs if it is named). Prints them; nothing is compared, nothing is stored.
+# resilient instructions large pending build; hybrid takes hours and only runs if it is named). Prints them; nothing is compared, nothing is stored.
 # On a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -87,6 +87,60 @@ resilient() {
   cargo bench --locked -p netloom-otf2 --bench read
 }
 
+# Instructions under callgrind: they are the same on every machine of a kind, however busy. What a longer run takes more than a shorter one, by
+# what it does more: set-up is left out.
+counted() {
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "${CARGO_TARGET_DIR:-target}/release/netloom" "$@" 2>&1 >/dev/null | awk '/Collected/ { print $4 }'
+}
+
+# A row: NAME, a count of summary.json, what is set, its two values, and what `netloom run` gets.
+instructions_per() {
+  local name=$1 unit=$2 key=$3 value taken=() done=()
+  local values=("$4" "$5")
+  shift 5
+  for value in "${values[@]}"; do
+    taken+=("$(counted run "$@" --set "$key=$value")")
+    done+=("$(netloom run "$@" --set "$key=$value" --format json 2>/dev/null | awk -v k="\"$unit\":" '$1 == k { print $2 + 0; exit }')")
+  done
+  awk -v n="$name" -v a="${taken[0]}" -v b="${taken[1]}" -v x="${done[0]}" -v y="${done[1]}" 'BEGIN { printf "%-48s %6.0f\n", n, (b - a) / (y - x) }'
+}
+
+instructions() {
+  local hops=(chunk_hops experiment.duration) small=examples/dragonfly-72.toml parted program model place count taken=()
+  instructions_per 'chunk-hop, dragonfly-72, 100 %' "${hops[@]}" '20 us' '60 us' $small
+  instructions_per 'the same, route_per = "chunk"' "${hops[@]}" '20 us' '60 us' $small --set model.route_per=chunk
+  instructions_per 'chunk-hop, dragonfly-72, 10 %' "${hops[@]}" '50 us' '150 us' $small --set job.0.load=0.1
+  for parted in 1 8 36; do
+    instructions_per "chunk-hop, conservative, $parted partition(s)" "${hops[@]}" '20 us' '60 us' $small \
+      --set engine.scheduler=conservative --set engine.partitions=$parted --threads 1
+  done
+  instructions_per 'chunk-hop, 8x8 mesh, input-queued' "${hops[@]}" '11 us' '13 us' examples/mesh-8x8.toml
+  place=$(mktemp -d)
+  program=$place/halo.toml
+  cat >"$program" <<'END'
+experiment.until = "workload-done"
+fabric.topology = "fat-tree"
+fabric.k = 8
+fabric.levels = 3
+fabric.link.terminal = { bandwidth = "12.5 GB/s", latency = "20 ns", credit_delay = "20 ns", vc_buffer = "16 KiB" }
+fabric.link.tree = { bandwidth = "12.5 GB/s", latency = "20 ns", credit_delay = "20 ns", vc_buffer = "16 KiB" }
+routing.algorithm = "d-mod-k"
+job = [{ workload = "stencil", ranks = 125, face_bytes = "1 KiB" }]
+END
+  for model in delay packet flow; do
+    instructions_per "message of 1 KiB, halo of 125 ranks, $model" delivered job.0.iterations 5 25 "$program" --set "model.kind=$model"
+  done
+  netloom portals cc examples/portals/rate.c -o "$place/rate"
+  for model in put get; do
+    taken=()
+    for count in 1000 11000; do
+      taken+=("$(counted portals run -n 2 --fabric examples/portals/two-nodes.toml "$place/rate" $model 1 $count 1)")
+    done
+    printf '%-48s %6.0f\n' "Portals $model, one in flight" $(((taken[1] - taken[0]) / 10000))
+  done
+  rm -r "$place"
+}
+
 large() {
   seconds examples/gups-65536.toml
   seconds examples/gups-65536.toml --set engine.scheduler=conservative --threads 2
@@ -107,7 +161,7 @@ build() {
 }
 
 sections=("$@")
-[ $# -gt 0 ] || sections=(packet threads windows delay flow congestion portals resilient large pending build)
+[ $# -gt 0 ] || sections=(packet threads windows delay flow congestion portals resilient instructions large pending build)
 for section in "${sections[@]}"; do
   # A function of this file, before minutes go into a build.
   if [ "$(type -t "$section")" != function ]; then

@@ -107,6 +107,9 @@ fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> O
         diagnostics.push(Diagnostic::new(section.place(key), message));
     }
     let mut config = FlowConfig::from_values(&section.values);
+    if platform {
+        config.router_delay = 0;
+    }
     let texts = section.values.texts(changes::KEY);
     if platform && !texts.is_empty() {
         let message = "a platform takes no `changes`: its file has `events`";

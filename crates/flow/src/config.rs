@@ -45,8 +45,8 @@ pub const ABOUT: About = About {
         Param {
             name: "router_delay",
             kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Delay of a router; it is part of the latency of a route, not of a platform's.",
+            default: Some("100 ns"),
+            doc: "Delay of a router; it is part of the latency of a route, not of a platform's. SimGrid knows none: 0 s beside it.",
         },
         Param {
             name: "max_flows",

@@ -60,7 +60,6 @@ impl ModelComparison {
         }
         object["set"] = json!(variant.set);
         object["left_out"] = json!(variant.left_out);
-        object["filled"] = json!(variant.filled);
         object
     }
 }

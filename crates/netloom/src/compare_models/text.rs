@@ -81,20 +81,15 @@ impl ModelComparison {
 
 /// What was changed of the file beside its model.
 fn changes(row: &Row) -> Vec<String> {
-    let Variant { left_out, filled, .. } = &row.variant;
+    let Variant { left_out, .. } = &row.variant;
     if row.outcome.is_err() {
         return Vec::new();
     }
     let keys: Vec<&str> = left_out.iter().filter_map(|text| text.strip_prefix("[model] ")).collect();
     let sections = left_out.iter().filter(|text| !text.starts_with("[model] "));
     let sections: Vec<&str> = sections.map(String::as_str).collect();
-    let filled: Vec<&str> = filled.iter().map(String::as_str).collect();
     let of = |what: &str, all: &[&str]| (!all.is_empty()).then(|| format!("{what}: {}.", all.join(", ")));
-    let all = [
-        of("Keys of [model] that it does not read", &keys),
-        of("Sections left out", &sections),
-        of("Filled in", &filled),
-    ];
+    let all = [of("Keys of [model] that it does not read", &keys), of("Sections left out", &sections)];
     all.into_iter().flatten().collect()
 }
 
