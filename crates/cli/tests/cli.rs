@@ -105,6 +105,7 @@ fn list_names_everything_once() {
             "directors",
             "congestion-controls",
             "engines",
+            "metrics",
             "collectives",
             "libraries",
             "distributions",
@@ -114,6 +115,16 @@ fn list_names_everything_once() {
     let one = json(&["list", "topologies", "--format", "json"]);
     assert_eq!(one["topologies"], all["topologies"]);
     assert_eq!(one.as_object().map(|o| o.len()), Some(1));
+}
+
+/// What is explained is what the command takes.
+#[test]
+fn metrics_are_those_of_the_command() {
+    let listed = json(&["list", "metrics", "--format", "json"]);
+    let names: Vec<&str> =
+        listed["metrics"].as_array().expect("a list").iter().filter_map(|m| m["name"].as_str()).collect();
+    let refused = netloom(&["congestion", "x", "--pattern", "bisect", "--metric", "none"]).err;
+    assert!(refused.contains(&format!("[possible values: {}]", names.join(", "))), "{refused}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //!
 //! `routes` says which links a message crosses: by forwarding tables of a subnet, or by a routing of a fabric in closed form. `mapping`
 //! deals ranks to hosts; `pairs` reads who sends to whom from a list. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
-//! result for any number), `map` draws the links. CONGESTION.md describes the rules and what they cost.
+//! result for any number), `draw` draws the links, `names` documents the metrics. CONGESTION.md describes the rules and what they cost.
 
 pub mod build;
 pub mod count;
@@ -12,6 +12,7 @@ pub mod draw;
 pub mod mapping;
 pub mod memory;
 pub mod metrics;
+pub mod names;
 pub mod pairs;
 pub mod routes;
 pub mod run;
@@ -19,5 +20,6 @@ pub mod setup;
 
 pub use count::{Counter, Pair, PlanRank, Want};
 pub use metrics::{Outcome, Totals};
+pub use names::METRICS;
 pub use routes::{FabricRoutes, Routes, TableRoutes};
 pub use run::{Plan, Task, simulate};

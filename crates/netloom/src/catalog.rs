@@ -8,6 +8,7 @@ use base::{
     param::Param,
     registry::{About, Registered},
 };
+use congestion::METRICS;
 use workload::{
     program::collective::{ALGORITHMS, TABLES},
     registry::SIZE_DISTRIBUTIONS,
@@ -75,6 +76,7 @@ pub fn shelves(registry: &Registry) -> Vec<Shelf> {
     }));
     shelves.extend([
         Shelf::new("engines", "engine", "netloom fabric route --engine", engines),
+        Shelf::new("metrics", "metric", "netloom congestion --metric", METRICS.iter().collect()),
         Shelf {
             uses: kinds.collect(),
             ..Shelf::new("collectives", "algorithm", "[[job]] collectives", algorithms)
