@@ -456,6 +456,7 @@ impl Machine {
         }
         let new = self.order.len() as u32;
         debug_assert_eq!(self.order.len(), self.pairs.len(), "every pair has an order");
+        debug_assert_eq!(self.order.len(), self.received.len(), "pairs are counted at both ends");
         let pair = *self.pairs.entry((from, to)).or_insert(new);
         if pair == new {
             self.order.push((0, 0));
@@ -481,6 +482,7 @@ impl Machine {
                 let mut arrived = std::mem::take(&mut self.arrived);
                 let until = due.unwrap_or(self.end()).min(self.end() - 1);
                 let reached = self.net.advance(until, &mut arrived);
+                debug_assert!(reached <= until, "the network goes no further than it is asked to");
                 if !arrived.is_empty() {
                     self.now = self.now.max(reached);
                 }
@@ -571,6 +573,7 @@ impl Machine {
     fn take(&mut self, mut flight: Flight) -> u32 {
         self.counter += 1;
         flight.serial = self.counter;
+        debug_assert!(flight.copies == 1 && !flight.over, "a flight begins as one copy");
         if let Some(place) = self.free.pop() {
             let old = std::mem::replace(&mut self.flights[place as usize], flight);
             debug_assert!(old.over && old.copies == 0, "a place is free when its flight is over");

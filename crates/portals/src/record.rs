@@ -220,6 +220,7 @@ impl Recorder {
     /// A rank polled memory until so many messages had been served for it.
     pub fn served(&mut self, rank: RankId, served: u64) {
         if let Some(Step::Served(old)) = &mut self.ranks[rank].last {
+            debug_assert!(*old <= served, "what was served stays so");
             *old = served;
             return;
         }
@@ -262,6 +263,8 @@ impl Recorder {
             return;
         }
         debug_assert!(u32::try_from(bytes.len()).is_ok(), "a block's length has 32 bits");
+        let last = self.trailer.ranks[rank.index()].blocks.last();
+        debug_assert!(last.is_none_or(|&block| block < self.at), "blocks lie one behind another");
         self.trailer.ranks[rank.index()].blocks.push(self.at);
         let mut all = Vec::with_capacity(bytes.len() + HEAD as usize);
         all.extend_from_slice(&rank.number().to_le_bytes());

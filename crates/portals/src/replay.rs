@@ -202,6 +202,7 @@ impl World {
     fn next(&mut self) -> Option<RankId> {
         loop {
             if let (Some(rank), false) = (self.ready.pop_front(), self.hopeless) {
+                debug_assert!(self.ranks[rank].waiting == Waiting::No, "what may run does not wait");
                 return Some(rank);
             }
             if self.hopeless || self.ranks.cells().iter().all(|r| r.ended.is_some()) {
@@ -222,6 +223,7 @@ impl World {
     fn wake(&mut self, rank: RankId) {
         let r = &mut self.ranks[rank];
         if r.waiting != Waiting::No {
+            debug_assert!(r.ended.is_none(), "a rank that has ended waits for nothing");
             (r.waiting, r.idle_polls) = (Waiting::No, false);
             r.ticket = r.ticket.wrapping_add(1);
             self.ready.push_back(rank);
@@ -454,6 +456,7 @@ impl World {
             }
             Part::Barrier(round) => self.barrier(rank, round),
             Part::End => {
+                debug_assert!(self.ranks[rank].parts.is_empty(), "nothing comes behind the end");
                 self.ranks[rank].ended = Some(self.machine.now);
                 false
             }
@@ -548,6 +551,7 @@ impl World {
             }
             round
         });
+        debug_assert!(round <= self.barrier.1, "nobody is ahead of the barrier");
         if self.barrier.1 > round {
             return true;
         }

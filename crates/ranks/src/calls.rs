@@ -44,6 +44,7 @@ impl Reading {
 
     /// An operation with its call; none behind what is damaged.
     fn operation(&mut self, number: u32) -> Option<(Op, &'static str)> {
+        debug_assert!(number >= self.first, "a rank is read forwards");
         while (number - self.first) as usize >= self.batch.ops.len() {
             self.more()?;
         }
@@ -246,6 +247,7 @@ fn resolve(
     let key = |((send, &to), &receive): ((&Key, &u32), &Option<u32>)| Some(((send.0, to, receive?), *send));
     let mut taken: Vec<(Key, Key)> = sends.iter().zip(to).zip(receives).filter_map(key).collect();
     taken.sort_unstable();
+    debug_assert!(taken.is_sorted_by(|a, b| a.0 < b.0), "a receive takes one message");
     for &row in open {
         let Ok(found) = taken.binary_search_by_key(&keys[row], |t| t.0) else { continue };
         let send = taken[found].1;

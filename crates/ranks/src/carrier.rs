@@ -25,6 +25,7 @@ pub fn token(kind: u32, which: u32) -> u32 {
 #[inline]
 #[must_use]
 pub fn parts(token: u32) -> (u32, u32) {
+    debug_assert!(token >> WHICH_BITS < 4, "a token has 31 bits");
     (token >> WHICH_BITS, token & ((1 << WHICH_BITS) - 1))
 }
 

@@ -79,6 +79,7 @@ pub struct Segment {
 #[must_use]
 pub fn summed(path: &[Segment]) -> Option<CriticalPath> {
     path.first()?;
+    debug_assert!(path.windows(2).all(|w| w[0].end == w[1].start), "a path has no gap");
     let time =
         |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
     let mut ranks: Vec<GlobalRank> = path.iter().map(|s| s.host).collect();
@@ -96,6 +97,7 @@ pub fn summed(path: &[Segment]) -> Option<CriticalPath> {
 
 /// Enters the critical paths of jobs into what is reported of them.
 pub fn add(jobs: &mut [Job], causes: Option<&Causes<'_>>) {
+    debug_assert!(causes.is_none_or(|c| c.paths.len() == jobs.len()), "each job has a path, if an empty one");
     for (job, path) in jobs.iter_mut().zip(causes.into_iter().flat_map(|c| &c.paths)) {
         job.critical_path = summed(path);
     }
@@ -183,6 +185,8 @@ impl<'a> Past<'a> {
         };
         let mut rows: Vec<(GlobalRank, &Finished)> = rows.iter().map(|f| (number(f), f)).collect();
         rows.sort_unstable_by_key(|(rank, f)| (*rank, f.number));
+        let place = |row: &(GlobalRank, &Finished)| (row.0, row.1.number);
+        debug_assert!(rows.is_sorted_by(|a, b| place(a) < place(b)), "an operation is over once");
         let times = |(i, (rank, f)): (u32, &(GlobalRank, &Finished))| {
             let asked = (f.sent < f.time).then_some((*rank, f.sent, i));
             [Some((*rank, f.time, i)), asked]

@@ -53,6 +53,7 @@ const MOST: u32 = 200;
 #[must_use]
 pub fn random(terminals: u32, count: u32, bytes: u64, within: Ps, seed: u64) -> Vec<Planned> {
     assert!(count <= terminals * MOST, "a terminal posts {MOST} messages at most");
+    assert!(terminals > 1, "a message goes from one terminal to another");
     let mut random = Stream::new(seed, Purpose::Test, 0);
     let message = |n: u32| {
         let source = n % terminals;

@@ -162,6 +162,7 @@ impl Index {
         let label = pool.get(item).label;
         // Equal labels hang on the first of them: a chain holds each label once, so many messages of one pair do not make it longer.
         if let Some((first, _)) = self.find(pool, &label) {
+            debug_assert_ne!(first, item, "an item joins the table once");
             let leader = pool.edit(first);
             let tail = leader.tail;
             leader.tail = item;
@@ -251,6 +252,7 @@ fn delist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
     debug_assert!(ends.count > 0, "it is in the list");
     let Item { older, newer, .. } = *pool.get(item);
     debug_assert!(older != NIL || ends.oldest == item, "what has nothing before it is the oldest");
+    debug_assert!(newer != NIL || ends.newest == item, "what has nothing behind it is the newest");
     if older == NIL {
         ends.oldest = newer;
     } else {
@@ -424,6 +426,7 @@ impl Matching {
 
     /// Appends the probes that a message that has just begun to wait answers, in the order in which they came.
     pub fn answer(&mut self, label: &Label, answered: &mut Vec<u32>) {
+        // A probe takes nothing: one message answers all that ask for it, and waits for its receive as before.
         let mut at = self.shelves.get(label.rank).probes.oldest;
         let mut steps = Steps::of(self.items.made());
         while at != NIL {

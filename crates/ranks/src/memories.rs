@@ -66,6 +66,10 @@ impl Memories {
             return Given::There;
         }
         let is_next = under_way.is_empty();
+        debug_assert!(
+            is_next || self.copies.get(under_way.tail).at <= at,
+            "copies of a channel are there in their order"
+        );
         let row = self.copies.take(Copy { at, what, next: NIL });
         under_way.push(&mut self.copies, row);
         *self.channels.edit(channel) = Channel { free, under_way };
@@ -75,6 +79,7 @@ impl Memories {
     /// Takes the messages of a channel that are there by `now`, in order. Returns when the next one will be, if there is one.
     pub fn due(&mut self, channel: u32, now: Ps, there: &mut Vec<Delivery>) -> Option<Ps> {
         let mut under_way = self.channels.get(channel).under_way;
+        debug_assert!(!under_way.is_empty(), "a channel whose alarm rings has copied something");
         let mut next = None;
         while !under_way.is_empty() {
             let head = under_way.head;

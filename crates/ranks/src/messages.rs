@@ -85,6 +85,9 @@ impl Messages {
         if self.entries * 4 >= self.open.len() {
             self.grow();
         }
+        debug_assert!(self.entries < self.open.len(), "a search ends at a free slot");
+        debug_assert!(self.open.len().is_power_of_two(), "a mask cuts hashes to slots");
+        debug_assert_ne!(by, 0, "a balance of nothing marks a free slot");
         let mask = self.open.len() - 1;
         let mut at = message.hash() as usize & mask;
         loop {
@@ -111,13 +114,15 @@ impl Messages {
     fn grow(&mut self) {
         let slots = (2 * self.open.len()).max(64);
         let before = std::mem::replace(&mut self.open, vec![(Seen::default(), 0); slots]);
-        self.entries = 0;
+        let entries = std::mem::take(&mut self.entries);
         before.into_iter().filter(|&(_, by)| by != 0).for_each(|(message, by)| self.add(message, by));
+        debug_assert_eq!(self.entries, entries, "a larger table holds the same messages");
     }
 
     /// A slot has become free: what stands behind it, and may stand here, moves up, so that it is found.
     #[inline]
     fn close(&mut self, mut free: usize) {
+        debug_assert_eq!(self.open[free].1, 0, "only a free slot is closed up");
         let mask = self.open.len() - 1;
         let mut at = free;
         loop {

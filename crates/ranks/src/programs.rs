@@ -267,6 +267,7 @@ impl Programs {
     /// An operation waits for its processor, or takes it.
     fn enqueue(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, .. } = *self.window.get(row);
+        debug_assert!(turn(op.kind) < 2 || op.kind == Kind::Calc, "a join needs no processor");
         let cpu = self.residents.get(rank).processor(op.cpu);
         if self.cpus.get(cpu).running == NIL {
             return self.begin(cpu, row, fx);
@@ -397,6 +398,7 @@ impl Programs {
         let mut due = false;
         self.matched.update(key, 0, 0, |matched| {
             due = *matched == envelope.sequence;
+            debug_assert!(envelope.sequence.wrapping_sub(*matched) < 1 << 31, "a message is matched once");
             *matched = matched.wrapping_add(u32::from(due));
         });
         if !due {
@@ -540,6 +542,7 @@ impl Host for Programs {
     }
 
     fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {
+        debug_assert!(self.freed.is_empty(), "an event begins when the one before is done");
         self.now = fx.now();
         self.comes(delivery, fx);
         self.take_up_freed(fx);

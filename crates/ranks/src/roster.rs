@@ -249,6 +249,7 @@ impl Resident {
     #[inline]
     #[must_use]
     pub fn processor(&self, cpu: u8) -> u32 {
+        debug_assert!(self.bound < self.cpus, "a rank is bound to one of the processors that it may use");
         let wanted = self.bound + u32::from(cpu);
         self.cpu + if wanted < self.cpus { wanted } else { wanted % self.cpus }
     }
@@ -290,6 +291,7 @@ impl Residents {
         };
         let mut ranks: Vec<Resident> = places.into_iter().filter_map(known).collect();
         ranks.sort_unstable_by_key(|r| r.number);
+        debug_assert!(ranks.is_sorted_by(|a, b| a.number < b.number), "a rank lives in one place");
         let memory = roster.node.map(|n| n.memory).filter(|m| !m.is_free());
         let (mut cpus, mut channels) = (Vec::new(), Vec::new());
         let mut taken = base::sorted::SortedMap::<TerminalId, Taken>::new();

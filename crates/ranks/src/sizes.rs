@@ -56,6 +56,7 @@ impl SizeSums {
         // Exact but for the last division: differences of large squares would lose everything.
         let n = u128::from(self.messages);
         let square = u128::from(self.bytes).saturating_mul(u128::from(self.bytes));
+        debug_assert!(self.squares.saturating_mul(n) >= square, "sizes spread by no less than nothing");
         let spread = self.squares.saturating_mul(n).saturating_sub(square);
         (spread as f64).sqrt() / n as f64
     }

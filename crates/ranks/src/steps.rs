@@ -59,6 +59,8 @@ impl Steps {
         let mut open: Vec<usize> = open.collect();
         open.sort_unstable();
         open.dedup();
+        let known = open.last().is_none_or(|&step| step < self.steps.len());
+        debug_assert!(known, "who sends within a step has reached it");
         for step in open {
             self.sums.entry((step, sent.collective, sent.within)).or_default().record(sent.bytes);
         }

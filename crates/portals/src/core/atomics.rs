@@ -214,6 +214,7 @@ fn reals(datatype: u8, bytes: &[u8]) -> (f64, f64) {
 
 #[allow(clippy::cast_possible_truncation, reason = "the type is what the program asked for")]
 fn set_reals(datatype: u8, bytes: &mut [u8], real: f64, imaginary: f64) {
+    debug_assert_eq!(size(datatype), Ok(bytes.len()), "a number fills its element");
     match datatype {
         ty::F32 => bytes.copy_from_slice(&(real as f32).to_le_bytes()),
         ty::F64 => bytes.copy_from_slice(&real.to_le_bytes()),
@@ -235,6 +236,7 @@ fn set_reals(datatype: u8, bytes: &mut [u8], real: f64, imaginary: f64) {
 
 fn one_float(operation: u8, datatype: u8, target: &mut [u8], source: &[u8], operand: &[u8]) {
     debug_assert_eq!(target.len(), source.len(), "elements of a type are alike");
+    debug_assert!(!integer(datatype), "integers are computed as such");
     let (t, s) = (reals(datatype, target), reals(datatype, source));
     let (real, imaginary) = match operation {
         op::MIN => (t.0.min(s.0), 0.0),

@@ -169,6 +169,8 @@ impl Call {
     /// As the interface says; [`Call::NiInit`] is refused, since numbers of processes are the node's.
     pub fn ask(&self, of: &mut Process, memory: &mut dyn Memory) -> Answer<u32> {
         let none = |answer: Answer| answer.map(|()| INVALID);
+        let closed = of.nis.iter().all(Option::is_none);
+        debug_assert!(of.started > 0 || closed, "interfaces are open only while the library is started");
         match self {
             Self::Nothing(_) => Ok(INVALID),
             Self::Init => {

@@ -318,6 +318,7 @@ impl Process {
             return;
         }
         let (put, user_ptr, length) = (pending.put, pending.user_ptr, pending.length);
+        debug_assert!(put.is_some(), "what is sent comes from a descriptor");
         if !pending.unanswered {
             ni.pending.remove(place);
         }

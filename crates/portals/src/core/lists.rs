@@ -55,6 +55,7 @@ impl Process {
         if on_list >= ni.limits.max_list_size.max(0) as usize {
             return Err(Code::ListTooLong);
         }
+        debug_assert!(u16::try_from(pt).is_ok(), "an entry of the table has a number of 16 bits");
         let region = Region::new(me.start, me.length, me.options & IOVEC != 0, &ni.limits, memory)?;
         let entry = Entry {
             region,
@@ -100,6 +101,7 @@ impl Process {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.at(place).cloned() else { return };
         debug_assert!(!entry.linked, "an entry joins its list once");
+        debug_assert_eq!(entry.headers, 0, "an entry takes no message before it is on its list");
         let used_up = entry.list == List::Priority && self.take_unexpected(index, place, &entry);
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let event = Event {
@@ -174,6 +176,7 @@ impl Process {
     ) -> Option<(Header, usize)> {
         let ni = self.nis[index & 3].as_deref_mut()?;
         let table = ni.tables.get(usize::from(entry.pt))?.as_ref()?;
+        debug_assert!(from <= table.unexpected.len(), "a search goes on behind what it found");
         let good = |h: &Header| matches(ni, entry, h.event.initiator, h.event.match_bits);
         let at = from + table.unexpected.iter().skip(from).position(good)?;
         let table = ni.tables.get_mut(usize::from(entry.pt))?.as_mut()?;
@@ -225,6 +228,7 @@ impl Process {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.remove(place) else { return };
         debug_assert!(!entry.linked && entry.headers == 0, "nobody needs an entry that is freed");
+        debug_assert_eq!(entry.list, List::Overflow, "only overflow lists keep entries for their headers");
         let event = Event {
             kind: EventKind::AutoFree,
             user_ptr: entry.user_ptr,

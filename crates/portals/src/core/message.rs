@@ -31,6 +31,7 @@ impl Message {
     /// Bytes of its payload, of which not all need be in `data`.
     #[must_use]
     pub fn payload(&self) -> u64 {
+        debug_assert!(self.data.len() as u64 <= self.length, "no more is copied than is sent");
         match self.request {
             Request::Get | Request::Ack => 0,
             Request::Reply if self.fail != Fail::Ok => 0,

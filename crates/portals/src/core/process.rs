@@ -478,7 +478,8 @@ impl Process {
         ni.triggered -= waiting.len();
         for (_, action) in waiting {
             if let Action::Link(entry) = action {
-                ni.entries.remove(entry);
+                let waited = ni.entries.remove(entry);
+                debug_assert!(waited.is_some_and(|e| !e.linked), "an entry that waits is on no list yet");
             }
         }
         Ok(())
@@ -519,6 +520,7 @@ impl Process {
 
     /// An event that was on its way is in its queue.
     pub fn deliver(&mut self, ni: usize, queue: Slot, event: Event) {
+        debug_assert!(ni < self.nis.len(), "an event is of one of the interfaces");
         if let Some(ni) = self.nis[ni & 3].as_deref_mut()
             && let Ok(queue) = ni.queues.get(queue.generation, queue.place)
         {
@@ -542,6 +544,7 @@ impl Process {
 
     /// The processor sees a counter's change.
     pub fn show(&mut self, ni: usize, counter: Slot, value: Count, epoch: u32) {
+        debug_assert!(ni < self.nis.len(), "a count is of one of the interfaces");
         if let Some(ni) = self.nis[ni & 3].as_deref_mut()
             && let Ok(counter) = ni.counters.get(counter.generation, counter.place)
             && counter.epoch == epoch

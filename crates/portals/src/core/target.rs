@@ -28,6 +28,7 @@ struct Found {
 impl Process {
     /// Takes a message that is for this process.
     pub fn receive(&mut self, m: &Message, memory: &mut dyn Memory) {
+        debug_assert!(m.ni < self.nis.len(), "a message is for one of the interfaces");
         if !m.request.is_request() {
             return self.answered(m, memory);
         }
@@ -148,6 +149,8 @@ impl Process {
                 table.unexpected.push_back(row);
             }
             ni.headers += 1;
+            let listed = |ni: &Ni| ni.tables.iter().flatten().map(|t| t.unexpected.len()).sum::<usize>();
+            debug_assert_eq!(ni.headers, listed(ni), "headers on all lists are counted");
             if let Some(entry) = ni.entries.at(*place) {
                 entry.headers += 1;
             }
@@ -214,6 +217,7 @@ fn find(ni: &Ni, m: &Message) -> Option<Found> {
     let mut all = table.priority.iter().chain(&table.overflow);
     all.find_map(|&place| {
         let entry = ni.entries.peek(place)?;
+        debug_assert_eq!(u32::from(entry.pt), m.pt, "a list holds entries of its own table");
         let local = entry.options & me::MANAGE_LOCAL != 0;
         let offset = if local { entry.local_offset } else { m.remote_offset };
         let free = entry.region.length.saturating_sub(offset);

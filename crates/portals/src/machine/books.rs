@@ -37,6 +37,7 @@ impl Open {
     }
 
     fn remove(&mut self, serial: u64) -> Option<Posted> {
+        debug_assert!(self.0.front().is_none_or(|row| row.1.is_some()), "the first in the row is there");
         // Mostly serials have no gap, and the place follows from the first.
         let guess = serial.checked_sub(self.0.front()?.0)? as usize;
         let place = match self.0.get(guess) {

@@ -172,6 +172,7 @@ impl Machine {
         // The message is lent to the process: nothing else looks at it meanwhile.
         let spare = self.spare.take().unwrap_or_default();
         let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
+        debug_assert_eq!(self.serving.0, NONE, "one message is served at a time");
         self.serving = (flight, false);
         match to {
             Some(to) => {

@@ -139,6 +139,7 @@ impl Machine {
         self.counts.given_up += 1;
         let f = &mut self.flights[flight as usize];
         debug_assert!(f.open, "what was acknowledged is not given up");
+        debug_assert!(f.reliable, "nobody waits for news of others");
         f.open = false;
         f.over = true;
         f.served = true;

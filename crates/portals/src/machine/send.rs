@@ -29,6 +29,7 @@ impl Machine {
             *sent += 1;
             (pair, *sent - 1)
         });
+        debug_assert!(request || self.serving.0 != NONE, "an answer is sent while its request is served");
         if !request {
             self.serving.1 = true;
         }
@@ -75,6 +76,7 @@ impl Machine {
     pub(super) fn start(&mut self, node: TerminalId, answers: bool) {
         loop {
             let (engines, entries) = (self.of(node).tx_engines, self.of(node).entries);
+            debug_assert!(engines > 0 && entries > 0, "what waits is sent in the end");
             let exit = &mut self.nics[node].tx[usize::from(answers)];
             if exit.busy >= engines {
                 return;
@@ -90,6 +92,7 @@ impl Machine {
                 }
                 f.open = true;
                 exit.open += 1;
+                debug_assert!(exit.open <= entries, "no more is open than there are entries");
             }
             exit.busy += 1;
             f.attempts += 1;

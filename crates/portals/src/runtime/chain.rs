@@ -56,12 +56,14 @@ impl Hidden {
     /// Takes an object out of the list, unless it is the first. It is never closed, and nothing of it runs before it is back.
     pub fn hide(&mut self, map: *const LinkMap) {
         let map = map.cast_mut();
+        debug_assert!(!self.0.contains(&map), "an object leaves the list once");
         // SAFETY: maps of the list are valid while their objects are open, and none is closed. Only this thread opens objects and asks where addresses lie, and only there is the list walked.
         unsafe {
             let (previous, next) = ((*map).previous, (*map).next);
             if previous.is_null() {
                 return;
             }
+            debug_assert_eq!((*previous).next, map, "neighbours in the list know each other");
             (*previous).next = next;
             if !next.is_null() {
                 (*next).previous = previous;

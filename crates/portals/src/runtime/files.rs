@@ -40,6 +40,7 @@ fn leads(descriptor: c_int) -> Option<c_int> {
 
 /// From now on a standard descriptor leads there.
 fn lead(which: usize, to: Option<c_int>) {
+    debug_assert!(to.is_none_or(|d| d >= -1), "a descriptor is open, or -1 for closed");
     let old = with(|w, rank| std::mem::replace(&mut w.ranks[rank].own.descriptors[which], to));
     if let Some(old) = old.filter(|&d| d >= 0) {
         // SAFETY: it was made for this alone.

@@ -92,6 +92,7 @@ pub fn leave() -> Kept {
 
 /// It goes on.
 pub fn come(kept: Kept) {
+    debug_assert_eq!(control() & !FLAGS, PLAIN, "who ran before left the processor plain");
     if kept.control != PLAIN {
         set_control(kept.control);
     }

@@ -196,6 +196,7 @@ impl Options {
     /// Options that came after passed arguments go before them.
     fn exchange(&mut self, argv: &mut [*mut c_char]) {
         let (first, last) = self.passed;
+        debug_assert!(first <= last, "arguments that were passed are a range");
         if first != last && last != self.optind {
             argv[first as usize..self.optind as usize].rotate_left((last - first) as usize);
             self.passed = (first + self.optind - last, self.optind);

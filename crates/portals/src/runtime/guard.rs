@@ -113,6 +113,7 @@ impl RankMemory {
                 (before.map_or(0, |b| b.1), next)
             }
         };
+        debug_assert!(from <= address && address <= to, "an address lies in a place or between two");
         if end > to {
             return false;
         }
@@ -189,6 +190,7 @@ pub type Ending = fn(i32, u64) -> !;
 
 /// Reports whether a rank's code runs.
 pub fn rank_runs(runs: bool) {
+    debug_assert_ne!(RANK_RUNS.get(), runs, "one rank runs at a time");
     RANK_RUNS.set(runs);
 }
 
@@ -201,6 +203,7 @@ pub fn in_rank() -> bool {
 
 /// A thread of a rank goes on whose stack has these bytes below `top`.
 pub fn on_stack(top: usize, bytes: usize) {
+    debug_assert!(top.is_multiple_of(16) && bytes < top, "a stack lies below its top, which is aligned");
     STACK.set((top - bytes, top));
 }
 

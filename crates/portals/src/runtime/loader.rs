@@ -182,6 +182,7 @@ fn in_order(private: &[Library]) -> Vec<usize> {
     }
     let (mut order, mut seen) = (Vec::new(), vec![false; private.len()]);
     (0..private.len()).for_each(|n| visit(n, private, &mut order, &mut seen));
+    debug_assert_eq!(order.len(), private.len(), "each library comes once");
     order
 }
 
@@ -366,6 +367,7 @@ fn bind(map: *const LinkMap, names: &[&Names], defined: impl Fn(&CStr) -> bool) 
     for import in imports(map) {
         let name = import.name.to_string_lossy();
         if let Some(&ours) = names.iter().find_map(|names| names.get(&*name)) {
+            debug_assert!(ours != 0, "what we define has an address");
             write_cell(import.cell, ours.wrapping_add(import.addend));
         } else if !import.weak && !defined(import.name) && !missing.iter().any(|m| *m == *name) {
             missing.push(name.into_owned());

@@ -45,6 +45,7 @@ pub(super) fn set(own: &mut Own, category: c_int, name: *const c_char) -> *const
 
 /// What a category's locale is called.
 fn called(names: &[String], category: usize) -> String {
+    debug_assert_eq!(names.len(), CATEGORIES.len(), "each category has a name");
     let first = &names[0];
     if category != ALL {
         return names[category].clone();

@@ -64,6 +64,7 @@ impl Locals {
         let size = self.modules.iter().map(|m| m.size).sum();
         let mut old = vec![0u8; size];
         let new = self.kept.remove(&thread);
+        debug_assert!(new.as_ref().is_none_or(|n| n.len() == size), "contents are those of all modules");
         let mut at = 0;
         for module in &self.modules {
             let (block, part) = (module.block(), at..at + module.size);
@@ -89,7 +90,8 @@ impl Locals {
                 }
             }
         }
-        self.kept.insert(owner, old);
+        let before = self.kept.insert(owner, old);
+        debug_assert!(before.is_none(), "contents of a thread that runs are in the blocks");
     }
 
     /// A thread is over: nobody needs its contents any more.

@@ -127,6 +127,7 @@ pub(super) fn unlock(mutex: Mutex) -> c_int {
         let (own, key) = (w.current, (rank, mutex as usize));
         match w.mutexes.get_mut(&key) {
             Some((owner, count)) if *owner == own => {
+                debug_assert!(*count > 0, "a mutex that has an owner was taken");
                 *count -= 1;
                 if *count == 0 {
                     w.mutexes.remove(&key);
@@ -162,6 +163,7 @@ fn wait_barrier(barrier: usize) -> c_int {
     let came = with(|w, rank| {
         let b = w.barriers.get_mut(&(rank, barrier))?;
         b.here += 1;
+        debug_assert!(b.here <= b.count, "the last one opens the barrier");
         if b.here < b.count {
             return Some(Some(b.round));
         }

@@ -127,6 +127,7 @@ impl Own {
             let size = size_of_val(&self.numbers);
             // SAFETY: the memory is this rank's own, which stays where it is.
             unsafe { initstate_r(1, self.numbers.as_mut_ptr().cast(), size, &raw mut self.random) };
+            debug_assert!(!self.random.pointers[0].is_null(), "the generator has begun");
         }
         &raw mut self.random
     }
@@ -184,6 +185,7 @@ thread_local! {
 
 /// Remembers what this process has.
 pub fn begin() {
+    debug_assert!(FIRST.get().1 < 0, "what a process has is remembered once");
     // SAFETY: a mask can only be read by writing it; only this thread makes files now.
     let mask = unsafe {
         let mask = libc::umask(0o77);

@@ -34,11 +34,13 @@ fn text(from: *const c_char) -> Vec<u8> {
             break;
         }
     }
+    debug_assert!(all.len() <= most && !all.contains(&0), "a text ends at its zero or the longest");
     all
 }
 
 /// Writes a C string of at most `size` bytes.
 fn give(to: *mut c_char, size: c_int, bytes: &[u8]) -> c_int {
+    debug_assert!(!bytes.contains(&0), "a text ends at its first zero");
     if size <= 0 || bytes.len() >= size as usize {
         return FAIL;
     }

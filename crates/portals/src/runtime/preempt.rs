@@ -315,6 +315,7 @@ pub fn on_stack(top: usize) {
 /// A rank with this code goes on; `polls` says that it has polled before.
 pub fn begin(code: &Range<usize>, polls: bool) {
     CODE.set((code.start, code.end));
+    debug_assert!(RESUMED.get().0 >= RESUMED.get().1, "a look sees what came before it");
     let now = RESUMED.get().0 + 1;
     RESUMED.set((now, if polls { now } else { RESUMED.get().1 }));
     if polls {

@@ -49,6 +49,7 @@ pub fn prepared(
     let _ = defer(&mut copy);
     let _ = share_nothing(&mut copy, kept);
     let _ = join(&mut copy);
+    debug_assert_eq!(copy.len(), bytes.len(), "nothing moves in a copy");
     Ok(copy)
 }
 
@@ -214,6 +215,7 @@ const LOAD: usize = 1;
 const DYNAMIC: usize = 2;
 
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    debug_assert!(size <= 8, "a field has 64 bits at most");
     let field = bytes.get(at..at.checked_add(size)?)?;
     Some(field.iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b)))
 }
@@ -264,6 +266,7 @@ fn relabel(bytes: &mut [u8], names: &[(&str, &str)]) -> Option<()> {
         let old = text(bytes, at)?;
         if let Some((_, new)) = names.iter().find(|n| n.0.as_bytes() == old) {
             let end = at + old.len();
+            debug_assert_eq!(new.len(), old.len(), "a copy's name is as long as the library's");
             bytes[at..end].copy_from_slice(new.as_bytes());
         }
     }

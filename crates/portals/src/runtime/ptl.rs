@@ -44,7 +44,9 @@ fn ask(call: Call) -> Answer<u32> {
 
 /// Asks for something that has no handle.
 fn issue(call: Call) -> c_int {
-    number(ask(call).map(drop))
+    let answer = ask(call);
+    debug_assert!(answer.is_err() || answer == Ok(INVALID), "what has no handle gives none");
+    number(answer.map(drop))
 }
 
 /// Frees something: threads that wait for it look again, and find it gone.
@@ -63,7 +65,9 @@ fn refused(code: Code, waited: bool) -> Code {
 
 /// Asks for something that has a handle or a number.
 fn make(call: Call, to: *mut u32) -> c_int {
-    number(ask(call).and_then(|made| write(to, made)))
+    let answer = ask(call);
+    debug_assert!(answer != Ok(INVALID), "what is made has a handle or a number");
+    number(answer.and_then(|made| write(to, made)))
 }
 
 /// The same with arguments that may not be readable: the command then has none.
@@ -149,6 +153,7 @@ fn ack(number: c_int) -> Answer<AckReq> {
 
 /// Begins or ends the use of the interface, which takes no time at all.
 fn at_once(call: Call) -> c_int {
+    debug_assert!(matches!(call, Call::Init | Call::Fini | Call::Abort), "others take time");
     with(|w, rank| {
         let answer = w.machine.ask(rank, &call, &mut w.memory);
         w.asked(rank, call, answer);

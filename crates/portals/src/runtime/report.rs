@@ -43,6 +43,7 @@ impl Report {
 pub(super) fn report(world: &World) -> Report {
     let mut waiting = Vec::new();
     let mut limited = false;
+    debug_assert!(world.threads.len() >= world.ranks.len(), "each rank has a thread");
     for (n, t) in world.threads.iter().enumerate() {
         if t.result.is_some() || world.ranks[t.rank].status != Status::Running {
             continue;

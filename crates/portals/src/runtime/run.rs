@@ -192,6 +192,7 @@ fn coroutine(
     let stack = stacks.take(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
     let given = arguments(program)?;
     let top = stack.base().get();
+    debug_assert!(top - stack.limit().get() > program.stack, "a stack has the bytes that were asked for");
     let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
         with(|w, _| w.threads[thread as usize].yielder = yielder);
         match entry {
@@ -284,6 +285,7 @@ fn resume(routine: &mut Routine, next: &Next) {
     own::enter(unsafe { &*next.own });
     // SAFETY: the location is this thread's own.
     unsafe { *libc::__errno_location() = next.errno };
+    debug_assert!(!world::is_lent(), "nobody holds the world when a rank begins to run");
     guard::rank_runs(true);
     let result = routine.resume(());
     guard::rank_runs(false);

@@ -29,6 +29,7 @@ pub fn pid(rank: RankId) -> c_int {
 }
 
 fn bit(signal: c_int) -> u64 {
+    debug_assert!((1..=MOST).contains(&signal), "a signal has a number from 1 to 64");
     1 << (signal - 1)
 }
 
@@ -192,6 +193,7 @@ pub fn ring(number: u32, mut at: Ps, every: Ps) -> ! {
     loop {
         let now = with(|w, _| w.machine.now);
         world::pause(at.saturating_sub(now));
+        debug_assert!(with(|w, _| w.machine.now) >= at, "an alarm does not ring early");
         if with(|w, r| w.ranks[r].alarm.0 != number) {
             end_thread(0);
         }

@@ -60,6 +60,7 @@ impl Stacks {
 
 /// Memory that is there when it is touched, in small pages.
 fn memory(bytes: usize) -> io::Result<Range<usize>> {
+    debug_assert!(bytes.is_multiple_of(PAGE), "the system gives whole pages");
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
     // SAFETY: a new mapping, wherever the system likes, takes nobody's memory; advice about it changes no contents.
     unsafe {
@@ -75,6 +76,7 @@ fn memory(bytes: usize) -> io::Result<Range<usize>> {
 
 /// Nobody can touch the page at an address.
 fn guard(low: usize) -> io::Result<()> {
+    debug_assert!(low.is_multiple_of(PAGE), "what nobody can touch is a whole page");
     // SAFETY: the page is one that `memory` gave and no stack has.
     let done = unsafe {
         libc::madvise(low as *mut _, PAGE, GUARD) == 0

@@ -6,6 +6,7 @@
 
 use super::{
     getopt::{Asked, LongOption},
+    guard,
     own::{self, Own, Random48, RandomData},
     world::with,
 };
@@ -40,6 +41,7 @@ unsafe extern "C" {
 
 /// What the rank that runs has for itself.
 fn own<'a>() -> &'a mut Own {
+    debug_assert!(guard::in_rank(), "only the rank that runs reaches what it has");
     let own = with(|w, rank| &raw mut *w.ranks[rank].own);
     // SAFETY: it lies in a box of its own that lives as long as the run; only calls of the rank that runs reach it, one at a time, and none of them keeps it while
     // another runs.

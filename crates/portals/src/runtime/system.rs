@@ -67,6 +67,7 @@ fn by_errno(code: c_int) -> c_int {
 
 /// Name of a node: all that a run has, up to the last, are as long, so that no name is the beginning of another one.
 fn node_name(node: u32, last: u32) -> String {
+    debug_assert!(node <= last, "the last node has the highest number");
     format!("node{node:0width$}\0", width = last.to_string().len())
 }
 

@@ -94,7 +94,8 @@ pub fn is_lent() -> bool {
 
 /// The world begins: calls of programs find it.
 pub(super) fn begin(world: World) {
-    WORLD.set(Some(world));
+    let before = WORLD.replace(Some(world));
+    debug_assert!(before.is_none(), "there is one world at a time");
 }
 
 /// Borrows the world while no rank runs; `None` if there is none, or from `f`.
@@ -183,6 +184,7 @@ impl World {
             t.waiting = Waiting::No;
             t.ticket = t.ticket.wrapping_add(1);
             if t.polls.take().is_some() {
+                debug_assert!(self.ranks[t.rank].pollers > 0, "who polls memory was counted");
                 self.ranks[t.rank].pollers -= 1;
             }
             self.ready.push_back(thread);
@@ -258,6 +260,7 @@ impl World {
 
     /// The thread that runs waits, until a time at most.
     fn wait(&mut self, waiting: Waiting, until: Option<Ps>) {
+        debug_assert!(waiting != Waiting::No, "who waits does so for something");
         let thread = self.current;
         debug_assert!(until.is_none_or(|u| u >= self.machine.now), "nobody waits for the past");
         let t = &mut self.threads[thread as usize];
@@ -290,6 +293,7 @@ impl World {
         if self.shaken.is_empty() {
             self.shaken = Column::filled(self.ranks.len(), 0);
         }
+        debug_assert_eq!(self.shaken.len(), self.ranks.len(), "calls of each rank are counted");
         self.shaken[rank] += 1;
         self.machine.chance(rank, self.shaken[rank]).below(most + 1)
     }
@@ -415,6 +419,7 @@ pub fn poll_memory(Polls { idle, at }: Polls) {
             w.let_pollers_look(rank);
         }
         w.wait(Waiting::Rank(Reason::of(POLL, at)), None);
+        debug_assert!(w.threads[w.current as usize].polls.is_none(), "a thread waits in one loop at a time");
         w.threads[w.current as usize].polls = Some(false);
         w.ranks[rank].pollers += 1;
     });
@@ -491,6 +496,7 @@ pub fn end_thread(result: usize) -> ! {
     end_of_thread();
     with(|w, rank| {
         let current = w.current;
+        debug_assert!(w.threads[current as usize].result.is_none(), "a thread ends once");
         w.threads[current as usize].result = Some(result);
         w.wake_rank(rank);
     });

@@ -69,6 +69,7 @@ impl Sent {
         self.chunks = self.chunks.saturating_add(chunks);
         self.far = self.far.saturating_add(if far { chunks } else { 0 });
         self.bytes = self.bytes.saturating_add(bytes.max(1));
+        debug_assert!(self.packets <= self.chunks, "a packet is a chunk at least");
     }
 
     /// Adds what others send.

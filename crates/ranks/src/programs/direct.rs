@@ -20,6 +20,7 @@ impl Programs {
         grant: &Envelope,
         fx: &mut dyn HostEffects,
     ) {
+        debug_assert_eq!(grant.role, Role::Grant, "a message begins when its receive allows it");
         let data = Envelope { role: Role::Data, ..*grant };
         if source == destination {
             return self.copy(self.residents.local(grant.to), grant.bytes, data, fx);

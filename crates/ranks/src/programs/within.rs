@@ -16,6 +16,8 @@ impl Programs {
     /// A message of a rank goes to another of its terminal, through memory.
     pub(super) fn copy(&mut self, rank: u32, bytes: u64, envelope: Envelope, fx: &mut dyn HostEffects) {
         let &Resident { place, channel: first, .. } = self.residents.get(rank);
+        let lives = |rank| self.residents.get(self.residents.local(rank)).place.terminal == place.terminal;
+        debug_assert!(lives(envelope.from) && lives(envelope.to), "what is copied stays on its terminal");
         let what = Delivery { source: place.terminal, destination: place.terminal, ahead: envelope.into() };
         let memory = self.roster.node.map(|n| n.memory).filter(|m| !m.is_free());
         let given = memory.map(|m| self.memories.give(&m, first, self.now, bytes, what));
