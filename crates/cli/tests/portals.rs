@@ -175,6 +175,15 @@ fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
     assert_eq!(out.status.code(), Some(12), "{}", String::from_utf8_lossy(&out.stderr));
 }
 
+/// What is under way for an interface that is closed finds nothing in the next one; and who sleeps longer than virtual time lasts meets its end.
+#[test]
+fn a_late_answer_finds_nothing_in_a_new_interface() {
+    let Some(program) = compile("crates/cli/tests/portals/reopened.c") else { return };
+    assert_eq!(program.good(2, &[], &[]), "own\n");
+    let out = program.run(1, &[], &["sleep"]);
+    assert_eq!(out.status.code(), Some(6), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
 #[test]
 fn memory_that_is_polled_changes() {
     let Some(program) = compile("crates/cli/tests/portals/polling.c") else { return };

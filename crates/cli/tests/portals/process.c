@@ -55,6 +55,11 @@ static void options(int argc, char **argv)
             seen |= 8;
     }
     EXPECT(seen == 7 && optind == argc - 1 && !strcmp(argv[optind], "rest"));
+    /* What is no argument's number is no reason to read outside of them. */
+    optind = argc + 5;
+    EXPECT(getopt(argc, argv, "ab:c:") == -1);
+    optind = -3;
+    EXPECT(getopt(argc, argv, "ab:c:") != -1 && optind > 0);
 }
 
 static void texts(void)
@@ -123,8 +128,11 @@ static void numbers(void)
 
 static void signals(void)
 {
+    struct sigaction refused = { .sa_handler = on_signal };
     sigset_t set, old;
 
+    EXPECT(sigaction(SIGKILL, &refused, NULL) == -1 && errno == EINVAL && signal(SIGSTOP, on_signal) == SIG_ERR);
+    EXPECT(sigaction(SIGKILL, NULL, &refused) == 0 && refused.sa_handler == SIG_DFL && signal(SIGKILL, SIG_DFL) == SIG_ERR);
     signal(SIGUSR1, rank % 2 ? on_signal : SIG_IGN);
     PMI_Barrier();
     EXPECT(raise(SIGUSR1) == 0 && raised == (rank % 2 ? SIGUSR1 : 0));

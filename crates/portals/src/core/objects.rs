@@ -69,6 +69,19 @@ impl<T> Slab<T> {
     /// Places beyond this are never used: handles that end in ones mean "none".
     const MOST: usize = 0xfff0;
 
+    /// Without objects. Places go on counting generations, so that what named an object before names none of those to come.
+    #[must_use]
+    pub fn emptied(mut self) -> Self {
+        for (generation, object) in &mut self.slots {
+            if object.take().is_some() {
+                *generation = (*generation + 1) & 0x7ff;
+            }
+        }
+        self.free = (0..self.slots.len() as u16).rev().collect();
+        self.used = 0;
+        self
+    }
+
     /// Adds an object unless there are `most`; gives generation and place.
     ///
     /// # Errors
@@ -434,4 +447,33 @@ pub struct Ni {
     pub triggered: usize,
     /// Dropped, permission violations, operation violations.
     pub status: [i32; 3],
+}
+
+/// Places of a closed interface: what comes late for one of its objects finds nothing in the interface that is opened next.
+#[derive(Default)]
+pub struct Places {
+    /// Of event queues.
+    pub queues: Slab<Queue>,
+    /// Of counters.
+    pub counters: Slab<Counter>,
+    /// Of memory descriptors.
+    pub descriptors: Slab<Descriptor>,
+    /// Of list entries.
+    pub entries: Slab<Entry>,
+    /// Of operations.
+    pub pending: Slab<Pending>,
+}
+
+impl Ni {
+    /// Drops all that the interface holds.
+    #[must_use]
+    pub fn closed(self) -> Places {
+        Places {
+            queues: self.queues.emptied(),
+            counters: self.counters.emptied(),
+            descriptors: self.descriptors.emptied(),
+            entries: self.entries.emptied(),
+            pending: self.pending.emptied(),
+        }
+    }
 }

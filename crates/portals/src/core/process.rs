@@ -3,7 +3,7 @@
 
 use super::{
     message::Message,
-    objects::{Action, Counter, Descriptor, Kind, Named, Ni, Queue, Region, Slab, Table, handle, parts},
+    objects::{Action, Counter, Descriptor, Kind, Named, Ni, Places, Queue, Region, Table, handle, parts},
     types::{
         Answer, CT_NONE, Code, Count, EQ_NONE, Event, IOVEC, Limits, Md, Memory, PID_ANY, PID_MAX, PT_ANY,
         ProcessId, RANK_ANY, Slot, md, ni, pt,
@@ -53,6 +53,8 @@ pub struct Process {
     pub aborted: bool,
     /// Interfaces: physical or not, matching or not.
     pub nis: [Option<Box<Ni>>; 4],
+    /// Places of those that were closed.
+    pub closed: [Option<Places>; 4],
     /// What is to be done.
     pub out: Vec<Out>,
     /// Bytes of the payload of a put or get that are copied; the rest is not looked at.
@@ -72,6 +74,7 @@ impl Process {
             started: 0,
             aborted: false,
             nis: [None, None, None, None],
+            closed: [None, None, None, None],
             out: Vec::new(),
             copy_most: u64::MAX,
         }
@@ -144,6 +147,8 @@ impl Process {
             return Ok((name, open.limits));
         }
         let limits = desired.map_or(self.most, |d| self.most.grant(d));
+        let Places { queues, counters, descriptors, entries, pending } =
+            self.closed[index].take().unwrap_or_default();
         self.nis[index] = Some(Box::new(Ni {
             options,
             references: 1,
@@ -151,11 +156,11 @@ impl Process {
             map: None,
             rank: RANK_ANY,
             tables: Vec::new(),
-            queues: Slab::default(),
-            counters: Slab::default(),
-            descriptors: Slab::default(),
-            entries: Slab::default(),
-            pending: Slab::default(),
+            queues,
+            counters,
+            descriptors,
+            entries,
+            pending,
             headers: 0,
             triggered: 0,
             status: [0; 3],
@@ -180,7 +185,7 @@ impl Process {
         debug_assert!(open.references > 0, "an open interface is referred to");
         open.references -= 1;
         if open.references == 0 {
-            self.nis[index] = None;
+            self.closed[index] = self.nis[index].take().map(|ni| ni.closed());
         }
         Ok(())
     }

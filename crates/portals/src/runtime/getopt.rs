@@ -99,14 +99,15 @@ impl Options {
         argv: *mut *mut c_char,
         asked: &Asked,
     ) -> (c_int, Option<String>) {
-        if argc < 1 {
+        // A program sets `optind` as it likes; behind the end there is nothing.
+        if argc < 1 || self.optind > argc {
             return (-1, None);
         }
         // SAFETY: as promised.
         let (argv, mut letters) =
             unsafe { (std::slice::from_raw_parts_mut(argv, argc as usize), bytes(asked.short)) };
         self.optarg = std::ptr::null_mut();
-        if self.optind == 0 || !self.begun {
+        if self.optind <= 0 || !self.begun {
             self.begin(letters);
         }
         if let [b'-' | b'+', rest @ ..] = letters {

@@ -210,7 +210,7 @@ pub fn ring(number: u32, mut at: Ps, every: Ps) -> ! {
 fn set_alarm(span: Ps, every: Ps) -> Ps {
     with(|w, rank| {
         let (now, (number, at)) = (w.machine.now, w.ranks[rank].alarm);
-        let next = if span > 0 { now + span } else { 0 };
+        let next = if span > 0 { now.saturating_add(span) } else { 0 };
         w.ranks[rank].alarm = (number + 1, next);
         if span > 0 {
             w.spawn(rank, Entry::Alarm { number: number + 1, at: next, every });
@@ -267,7 +267,12 @@ fn block(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     0
 }
 
+/// The action so far, and another if one is given. None for what is no signal or takes no handler.
 fn set_handler(signal: c_int, action: Option<libc::sigaction>) -> Option<libc::sigaction> {
+    let fixed = signal == libc::SIGKILL || signal == libc::SIGSTOP;
+    if !(1..=MOST).contains(&signal) || (fixed && action.is_some()) {
+        return None;
+    }
     // SAFETY: the structure may be zero: what the system does.
     let none: libc::sigaction = unsafe { std::mem::zeroed() };
     signals(|s| {
@@ -277,18 +282,19 @@ fn set_handler(signal: c_int, action: Option<libc::sigaction>) -> Option<libc::s
         }
         Some(old)
     })
-    .filter(|_| (1..=MOST).contains(&signal) && signal != libc::SIGKILL && signal != libc::SIGSTOP)
 }
 
 fn simple_handler(signal: c_int, function: usize, flags: c_int) -> usize {
-    if !(1..=MOST).contains(&signal) || signal == libc::SIGKILL || signal == libc::SIGSTOP {
-        failed(libc::EINVAL);
-        return libc::SIG_ERR;
-    }
     // SAFETY: as above.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     (action.sa_sigaction, action.sa_flags) = (function, flags);
-    set_handler(signal, Some(action)).map_or(libc::SIG_ERR, |old| old.sa_sigaction)
+    set_handler(signal, Some(action)).map_or_else(
+        || {
+            failed(libc::EINVAL);
+            libc::SIG_ERR
+        },
+        |old| old.sa_sigaction,
+    )
 }
 
 /// Takes a signal of a set that waits, as soon as there is one.
@@ -316,7 +322,7 @@ fn span_of([seconds, us]: [c_long; 2]) -> Option<Ps> {
 super::calls::calls! {
     outside = Default::default();
     fn alarm(seconds: c_uint) -> c_uint {
-        set_alarm(u64::from(seconds) * S, 0).div_ceil(S) as c_uint
+        set_alarm(u64::from(seconds).saturating_mul(S), 0).div_ceil(S) as c_uint
     }
     fn ualarm(us: c_uint, every: c_uint) -> c_uint {
         (set_alarm(u64::from(us) * US, u64::from(every) * US) / US) as c_uint

@@ -37,7 +37,7 @@ fn sleep_for(span: Ps) -> Ps {
         return 0;
     }
     enter(0);
-    let until = with(|w, _| w.machine.now) + span;
+    let until = with(|w, _| w.machine.now).saturating_add(span);
     signals::wait_for_handler("sleep", Some(until));
     leave();
     until.saturating_sub(with(|w, _| w.machine.now))
@@ -196,7 +196,7 @@ super::calls::calls! {
         ((seconds - EPOCH) * (S / US) + ps / US) as c_long
     }
     fn sleep(seconds: c_uint) -> c_uint [unsafe { libc::sleep(seconds) }] {
-        sleep_for(u64::from(seconds) * S).div_ceil(S) as c_uint
+        sleep_for(u64::from(seconds).saturating_mul(S)).div_ceil(S) as c_uint
     }
     fn usleep(us: c_uint) -> c_int [unsafe { libc::usleep(us) }] {
         by_errno(sleep_or_less(u64::from(us) * US, std::ptr::null_mut()))

@@ -349,7 +349,7 @@ fn suspend() {
 pub fn pause(span: Ps) {
     let passed = with(|w, rank| {
         w.let_pollers_look(rank);
-        let until = w.machine.now + span;
+        let until = w.machine.now.saturating_add(span);
         if w.ready.is_empty() && w.machine.skip_to(until) {
             return true;
         }
