@@ -310,11 +310,20 @@ fn windows_without_end_end_the_run() {
     let set =
         ["experiment.duration=", "experiment.until=workload-done", "job.0.count=2", "output.window=1 ps"];
     let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
-    for model in ["packet", "flow"] {
+    let program = ["job.0.workload=ring", "job.0.count=", "job.0.load=", "job.0.arrival=", "job.0.message="];
+    let program: Vec<&str> = program.iter().flat_map(|value| ["--set", value]).collect();
+    for (model, more) in [("packet", &[][..]), ("flow", &[]), ("delay", &program)] {
         let kind = format!("model.kind={model}");
-        let run = netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..]].concat());
+        let run = netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..], more].concat());
         assert!(run.err.contains("the run ends at 1 us at the latest"), "{model}: {}", run.err);
         assert!(run.out.contains("\"incomplete\""), "{model}: {}", run.err);
+        let fact = "a series holds at most 1000000 windows of 1 ps: the run ends there";
+        assert!(run.out.contains(fact), "{model}: {}", run.out);
+        // A run that ends before is not ended by its windows.
+        let longer = [&["--set", "output.window=1 us"][..], more].concat();
+        let run =
+            netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..], &longer].concat());
+        assert!(!run.out.contains("a series holds"), "{model}: {}", run.out);
     }
 }
 
