@@ -83,7 +83,7 @@ pub struct Diagnostics {
 }
 
 /// Mistakes that are shown; of more only the number is.
-pub const SHOWN: usize = 100;
+pub use crate::mistakes::SHOWN;
 
 impl Diagnostics {
     /// Adds a text and returns its index.

@@ -7,6 +7,7 @@ pub mod hash;
 pub mod index;
 pub mod input;
 pub mod memory;
+pub mod mistakes;
 mod nearest;
 pub mod paged;
 pub mod param;

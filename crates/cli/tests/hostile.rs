@@ -259,6 +259,59 @@ fn many_mistakes_are_counted() {
     }
 }
 
+/// Files with 50,000 mistakes, by the keys that name them: `@` is the file.
+fn broken() -> Vec<(&'static str, String)> {
+    let lines = |line: &str| format!("{line}\n").repeat(MISTAKES);
+    let list = |element: &str| vec![element; MISTAKES].join(",\n");
+    let graph = "{\"format\": \"netloom-graph\", \"version\": 1, \"routers\": 3, \"terminals\": [[0, 1]], \"links\": [\n";
+    let platform = "{\"format\": \"netloom-platform\", \"version\": 1, \"hosts\": [\"a\", \"b\"], \"routes\": [], \"links\": [\n";
+    let xml = "<?xml version=\"1.0\"?>\n<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n";
+    vec![
+        ("job.0.workload=pairs job.0.file=@", lines("word word")),
+        (
+            "job.0.workload=pairs job.0.file=@ job.0.format=csv",
+            "source,destination,bytes\n".to_owned() + &lines("0,x,1"),
+        ),
+        ("job.0.workload=pairs job.0.file=@ job.0.format=htsim", lines("0->x start 0 size 8")),
+        ("job.0.workload=uniform job.0.load=0.1 job.0.size_file=@", lines("word word")),
+        ("job.0.workload=ring job.0.noise_file=@", lines("word word")),
+        ("job.0.workload=trace job.0.file=@", "num_ranks 2\nrank 0 {\n".to_owned() + &lines("word") + "}\n"),
+        ("job.0.workload=ring routing.algorithm=table routing.file=@", lines("0 1")),
+        ("job.0.workload=ring routing.algorithm=source-routes routing.file=@", lines("word word")),
+        (r#"fabric={topology="graph",file="@"}"#, lines("word word")),
+        (r#"fabric={topology="graph",file="@"}"#, "0 1\n".to_owned() + &lines("1 1")),
+        (r#"fabric={topology="graph",file="@"}"#, graph.to_owned() + &list("[0]") + "]}\n"),
+        (r#"fabric={topology="platform",file="@"}"#, platform.to_owned() + &list("{\"name\": 1}") + "]}\n"),
+        (
+            r#"fabric={topology="platform",file="@"}"#,
+            xml.to_owned() + &lines("<link id=\"l\"/>") + "</zone>\n</platform>\n",
+        ),
+    ]
+}
+
+/// Mistakes of each of them.
+const MISTAKES: usize = 50_000;
+
+/// Whatever reads a file shows the first mistakes of it, and counts the others.
+#[test]
+fn broken_lines_of_files_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broken");
+    let file = file.to_str().unwrap();
+    for (keys, text) in broken() {
+        fs::write(file, text).unwrap();
+        let keys = keys.replace('@', file);
+        let bare = ["job.0.load=", "job.0.arrival=", "job.0.message="];
+        let set: Vec<&str> =
+            bare.into_iter().chain(keys.split(' ')).flat_map(|value| ["--set", value]).collect();
+        let run = netloom(&[&["check", EXAMPLE], &set[..]].concat());
+        assert!(matches!(run.status, 3 | 4), "{keys}: {}", run.err);
+        assert_eq!(run.err.matches("49900 more errors").count(), 1, "{keys}: {}", run.err);
+        assert!(run.err.ends_with("errors found; the first 100 are shown\n"), "{keys}: {}", run.err);
+        assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100, "{keys}");
+    }
+}
+
 #[cfg(unix)]
 /// What a file cannot mean, or asks too much, is refused by the words of the file, before anything large is built.
 #[test]
@@ -310,11 +363,20 @@ fn windows_without_end_end_the_run() {
     let set =
         ["experiment.duration=", "experiment.until=workload-done", "job.0.count=2", "output.window=1 ps"];
     let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
-    for model in ["packet", "flow"] {
+    let program = ["job.0.workload=ring", "job.0.count=", "job.0.load=", "job.0.arrival=", "job.0.message="];
+    let program: Vec<&str> = program.iter().flat_map(|value| ["--set", value]).collect();
+    for (model, more) in [("packet", &[][..]), ("flow", &[]), ("delay", &program)] {
         let kind = format!("model.kind={model}");
-        let run = netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..]].concat());
+        let run = netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..], more].concat());
         assert!(run.err.contains("the run ends at 1 us at the latest"), "{model}: {}", run.err);
         assert!(run.out.contains("\"incomplete\""), "{model}: {}", run.err);
+        let fact = "a series holds at most 1000000 windows of 1 ps: the run ends there";
+        assert!(run.out.contains(fact), "{model}: {}", run.out);
+        // A run that ends before is not ended by its windows.
+        let longer = [&["--set", "output.window=1 us"][..], more].concat();
+        let run =
+            netloom(&[&["run", EXAMPLE, "--set", &kind, "--format", "json"], &set[..], &longer].concat());
+        assert!(!run.out.contains("a series holds"), "{model}: {}", run.out);
     }
 }
 

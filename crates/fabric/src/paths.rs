@@ -6,59 +6,117 @@ use base::index::{Column, PortId, RouterId};
 /// Distance of a router that has no path.
 pub const UNREACHABLE: u32 = u32::MAX;
 
-/// Distances from all routers to the router `to`: the least sum of the weights of the links on a way. `weights` has one
-/// positive entry per link class (those of terminals' links do not count). Dijkstra's algorithm with a ring of buckets
-/// (Dial 1969): time grows with links plus the greatest distance.
-#[must_use]
-pub fn distances_to(fabric: &Fabric, to: RouterId, weights: &[u32]) -> Column<RouterId, u32> {
-    let span = weights.iter().max().map_or(1, |&w| w as usize) + 1;
-    let mut buckets: Vec<Vec<RouterId>> = vec![Vec::new(); span];
-    let mut distance = Column::filled(fabric.routers() as usize, UNREACHABLE);
-    distance[to] = 0;
-    buckets[0].push(to);
-    let (mut now, mut waiting) = (0usize, 1usize);
-    while waiting > 0 {
-        for router in std::mem::take(&mut buckets[now % span]) {
-            waiting -= 1;
-            if distance[router] as usize != now {
-                continue;
+/// The links between the routers of a fabric, with their lengths: what searches for one router after another read.
+pub struct Steps {
+    /// First step of each router, and one past the last of all.
+    begin: Vec<u32>,
+    steps: Vec<Step>,
+    /// One more than the greatest length.
+    span: usize,
+}
+
+/// A link by which a router is left.
+struct Step {
+    port: PortId,
+    to: RouterId,
+    length: u32,
+}
+
+/// Distances of all routers from one, and what a search for them needs. It is used again for the next one.
+pub struct Distances {
+    /// By router; [`UNREACHABLE`] if it has no path.
+    pub of: Column<RouterId, u32>,
+    /// Routers at a distance, modulo the number of buckets.
+    buckets: Vec<Vec<RouterId>>,
+    /// The bucket that is being emptied.
+    bucket: Vec<RouterId>,
+}
+
+impl Steps {
+    /// The links of a fabric. `weights` has one positive length per link class (those of terminals' links do not count).
+    #[must_use]
+    pub fn new(fabric: &Fabric, weights: &[u32]) -> Self {
+        let (mut begin, mut steps) = (vec![0], Vec::new());
+        for router in RouterId::first(fabric.routers()) {
+            let ports = fabric.ports_of(router);
+            let length = |port: PortId| weights[usize::from(ports[port.index()].class)];
+            steps.extend(fabric.neighbours(router).map(|(port, to)| Step { port, to, length: length(port) }));
+            begin.push(steps.len() as u32);
+        }
+        Self { begin, steps, span: weights.iter().max().map_or(1, |&w| w as usize) + 1 }
+    }
+
+    /// Room for distances.
+    #[must_use]
+    pub fn distances(&self) -> Distances {
+        let of = Column::filled(self.begin.len() - 1, UNREACHABLE);
+        Distances { of, buckets: vec![Vec::new(); self.span], bucket: Vec::new() }
+    }
+
+    fn from(&self, router: RouterId) -> &[Step] {
+        &self.steps[self.begin[router.index()] as usize..self.begin[router.index() + 1] as usize]
+    }
+
+    /// Distances from all routers to the router `to`: the least sum of the lengths of the links on a way. Dijkstra's algorithm with a ring of
+    /// buckets (Dial 1969): time grows with links plus the greatest distance.
+    pub fn distances_to(&self, to: RouterId, distances: &mut Distances) {
+        let Distances { of, buckets, bucket } = distances;
+        of.cells_mut().fill(UNREACHABLE);
+        of[to] = 0;
+        if self.span == 2 {
+            return self.count_links(to, of, bucket);
+        }
+        buckets[0].push(to);
+        let (mut now, mut waiting) = (0u32, 1usize);
+        while waiting > 0 {
+            std::mem::swap(bucket, &mut buckets[now as usize % self.span]);
+            for router in bucket.drain(..) {
+                waiting -= 1;
+                if of[router] != now {
+                    continue;
+                }
+                for step in self.from(router) {
+                    let reached = now + step.length;
+                    if reached < of[step.to] {
+                        of[step.to] = reached;
+                        buckets[reached as usize % self.span].push(step.to);
+                        waiting += 1;
+                    }
+                }
             }
-            for (port, peer) in fabric.neighbours(router) {
-                let class = fabric.ports_of(router)[port.index()].class;
-                let reached = now as u32 + weights[usize::from(class)];
-                if reached < distance[peer] {
-                    distance[peer] = reached;
-                    buckets[reached as usize % span].push(peer);
-                    waiting += 1;
+            now += 1;
+        }
+    }
+
+    /// The same where each length is 1, breadth first; `seen` is empty before and after.
+    fn count_links(&self, to: RouterId, of: &mut Column<RouterId, u32>, seen: &mut Vec<RouterId>) {
+        seen.push(to);
+        let mut head = 0;
+        while let Some(&router) = seen.get(head) {
+            head += 1;
+            let reached = of[router] + 1;
+            for step in self.from(router) {
+                if of[step.to] == UNREACHABLE {
+                    of[step.to] = reached;
+                    seen.push(step.to);
                 }
             }
         }
-        now += 1;
+        seen.clear();
     }
-    distance
-}
 
-/// Appends the ports of `router` that begin a shortest path, given [`distances_to`] its end.
-pub fn next_ports(
-    fabric: &Fabric,
-    router: RouterId,
-    distance: &Column<RouterId, u32>,
-    weights: &[u32],
-    out: &mut Vec<PortId>,
-) {
-    let here = distance[router];
-    if here == 0 || here == UNREACHABLE {
-        return;
+    /// Appends the ports of `router` that begin a shortest path, given [`Steps::distances_to`] its end.
+    pub fn next_ports(&self, router: RouterId, distances: &Distances, out: &mut Vec<PortId>) {
+        let here = distances.of[router];
+        if here == 0 || here == UNREACHABLE {
+            return;
+        }
+        for step in self.from(router) {
+            if distances.of[step.to].checked_add(step.length) == Some(here) {
+                out.push(step.port);
+            }
+        }
     }
-    out.extend(
-        fabric
-            .neighbours(router)
-            .filter(|&(port, peer)| {
-                let class = fabric.ports_of(router)[port.index()].class;
-                distance[peer].checked_add(weights[usize::from(class)]) == Some(here)
-            })
-            .map(|(port, _)| port),
-    );
 }
 
 #[cfg(test)]
@@ -69,9 +127,11 @@ mod tests {
     #[test]
     fn unit_weights_count_links() {
         for fabric in [testing::grid(true, &[5, 4]), testing::dragonfly([9, 4, 2, 2])] {
-            let weights = vec![1; fabric.classes().len()];
+            let steps = Steps::new(&fabric, &vec![1; fabric.classes().len()]);
+            let mut found = steps.distances();
             for to in RouterId::first(fabric.routers()) {
-                assert_eq!(distances_to(&fabric, to, &weights), distances(&fabric, to));
+                steps.distances_to(to, &mut found);
+                assert_eq!(found.of, distances(&fabric, to));
             }
         }
     }
@@ -81,13 +141,19 @@ mod tests {
         // With dear global links two local hops and one global link beat two global ones.
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let (from, to) = (0, 8 * 4 + 3);
-        let plain = distances_to(&fabric, RouterId::new(to), &[1, 1, 1])[RouterId::new(from)];
-        let dear = distances_to(&fabric, RouterId::new(to), &[1, 1, 10])[RouterId::new(from)];
+        let found = |weights: &[u32]| {
+            let steps = Steps::new(&fabric, weights);
+            let mut found = steps.distances();
+            steps.distances_to(RouterId::new(to), &mut found);
+            (steps, found)
+        };
+        let plain = found(&[1, 1, 1]).1.of[RouterId::new(from)];
+        let (steps, distances) = found(&[1, 1, 10]);
+        let (distance, dear) = (&distances.of, distances.of[RouterId::new(from)]);
         assert!(plain <= 3 && (10..=12).contains(&dear), "{plain} {dear}");
         for router in RouterId::first(fabric.routers()) {
-            let distance = distances_to(&fabric, RouterId::new(to), &[1, 1, 10]);
             let mut ports = Vec::new();
-            next_ports(&fabric, router, &distance, &[1, 1, 10], &mut ports);
+            steps.next_ports(router, &distances, &mut ports);
             assert_eq!(ports.is_empty(), router == RouterId::new(to));
             for port in ports {
                 let class = fabric.ports_of(router)[port.index()].class;

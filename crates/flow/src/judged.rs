@@ -7,7 +7,10 @@ use super::{
     sharing::Delays,
 };
 use base::time::Ps;
-use model::{setup::Until, throughput};
+use model::{
+    setup::{LIMIT_FIRST, Until},
+    throughput,
+};
 use ranks::{programs, stuck::Stuck};
 use results::summary::{State, Throughput, Verdict};
 
@@ -118,7 +121,7 @@ fn how_it_ended(cx: &Context, ended: &Ended, closed: bool, stuck: &Stuck, verdic
         let why = "a link has no bandwidth".to_owned();
         verdict.find(State::Starved, [format!("{} under way without end: {why}", are(active))]);
     } else if closed && (active > 0 || domain.cut || domain.has_more()) {
-        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
+        verdict.find(State::Incomplete, [format!("{} under way and {LIMIT_FIRST}", are(active))]);
     } else if !stuck.is_done() {
         verdict.flag("unfinished-programs");
         verdict.detail.push(format!("the run ended first: {} ranks have operations left", stuck.ranks));

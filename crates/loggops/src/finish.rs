@@ -11,7 +11,7 @@ use super::{
     tables,
 };
 use base::{hash::Fingerprint, time::Ps};
-use model::failure::Failure;
+use model::{failure::Failure, setup::LIMIT_FIRST};
 use ranks::{
     critical::{self, Segment},
     roster::GlobalRank,
@@ -166,10 +166,10 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
 fn verdict(stuck: &Stuck, dry: bool, late: usize) -> Verdict {
     let mut verdict = Verdict::ok();
     if dry && late > 0 && stuck.is_done() {
-        let ranks = format!("the limit came first: {late} ranks would be over later");
+        let ranks = format!("{LIMIT_FIRST}: {late} ranks would be over later");
         verdict.find(State::Incomplete, [ranks]);
     } else if !dry {
-        let ranks = format!("the limit came first: {} ranks have operations left", stuck.ranks);
+        let ranks = format!("{LIMIT_FIRST}: {} ranks have operations left", stuck.ranks);
         verdict.find(State::Incomplete, [ranks]);
     } else if !stuck.is_done() {
         verdict.find(State::Deadlock, stuck.lines());

@@ -211,6 +211,9 @@ impl Scheduling {
 /// Most windows of the series of a run.
 pub const MAX_WINDOWS: u64 = 1_000_000;
 
+/// How facts of a verdict say that the limit ended the run.
+pub const LIMIT_FIRST: &str = "the limit came first";
+
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Measure {

@@ -9,12 +9,16 @@ use crate::{
     together::share_notes,
     watcher::Watcher,
 };
-use base::{threads::Threads, time::display};
+use base::{
+    threads::Threads,
+    time::{Ps, display},
+    units::print_time,
+};
 use engine::warp::quietly;
 use model::{
     Failure, Finished, Progress,
     run::Watch,
-    setup::{JobSetup, Scheduling},
+    setup::{JobSetup, LIMIT_FIRST, MAX_WINDOWS, Scheduling},
 };
 use results::summary::{Performance, State, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,6 +81,7 @@ pub fn execute_saved(
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&as_written(&prepared.experiment, &prepared.input.file));
+    windows(prepared.last_window, &mut finished.summary.verdict);
     share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
@@ -116,6 +121,18 @@ fn saved<T>(caught: bool, run: impl FnOnce() -> Result<T, Failure>) -> Result<T,
         return run();
     }
     quietly(|| catch_unwind(AssertUnwindSafe(run))).unwrap_or(Err(Failure::Damaged))
+}
+
+/// Where windows of this length ended the run, the verdict says so.
+fn windows(last: Option<Ps>, verdict: &mut Verdict) {
+    let ended = verdict.detail.iter().any(|fact| fact.contains(LIMIT_FIRST));
+    if let Some(window) = last.filter(|_| ended) {
+        let fact = format!(
+            "a series holds at most {MAX_WINDOWS} windows of {}: the run ends there",
+            print_time(window)
+        );
+        verdict.detail.push(fact);
+    }
 }
 
 /// What the sources of programs turned out to be, which no model knows.

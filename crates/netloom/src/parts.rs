@@ -56,7 +56,7 @@ pub fn build(
         until: general
             .until()
             .filter(|_| experiment.experiment.complete)
-            .map(|until| bounded(until, measure.window, diagnostics)),
+            .map(|until| bounded(until, last_window(experiment), diagnostics)),
         warmup: general.warmup,
         measure,
         check: options.checkers,
@@ -70,21 +70,24 @@ pub fn build(
 }
 
 /// A run that its workload ends has an unknown number of windows: it ends where a million of them are full.
-fn bounded(until: Until, window: Ps, diagnostics: &mut Diagnostics) -> Until {
-    let full = window.saturating_mul(MAX_WINDOWS);
-    match until {
-        Until::WorkloadDone { limit } if window > 0 && full < limit => {
-            if window < NS {
-                let message = format!(
-                    "the run ends at {} at the latest: its series then has a million windows",
-                    print_time(full)
-                );
-                diagnostics.notes.push(message);
-            }
-            Until::WorkloadDone { limit: full }
-        }
-        until => until,
+fn bounded(until: Until, last: Option<Ps>, diagnostics: &mut Diagnostics) -> Until {
+    let Some(window) = last else { return until };
+    let limit = window * MAX_WINDOWS;
+    if window < NS {
+        let message = format!(
+            "the run ends at {} at the latest: its series then has a million windows",
+            print_time(limit)
+        );
+        diagnostics.notes.push(message);
     }
+    Until::WorkloadDone { limit }
+}
+
+/// Length of a window, where as many as a series holds are full before the limit of a run that its workload ends.
+pub fn last_window(experiment: &Experiment) -> Option<Ps> {
+    let Some(Until::WorkloadDone { limit }) = experiment.general.until() else { return None };
+    let window = Some(&experiment.output).filter(|output| output.complete)?.values.time("window");
+    (window > 0 && window.saturating_mul(MAX_WINDOWS) < limit).then_some(window)
 }
 
 /// The file's sections for the model.

@@ -14,6 +14,7 @@ use crate::{
     network,
     networks::Networks,
     options::RunOptions,
+    parts,
     registry::Registry,
     saver::Intervals,
     schedule,
@@ -21,6 +22,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
+    time::Ps,
     world::World,
 };
 use fabric::deadlock::Report;
@@ -47,6 +49,8 @@ pub struct Prepared {
     pub candidates: Vec<Scheduling>,
     /// When the run is saved.
     pub intervals: Intervals,
+    /// Length of a window, where as many as a series holds may end the run before its limit.
+    pub last_window: Option<Ps>,
     /// Where the experiment came from.
     pub input: Input,
     /// What was asked for.
@@ -204,6 +208,7 @@ pub fn prepare_resolved(
         scheduler: experiment.scheduler.kind,
         candidates: schedule::candidates(experiment, options),
         intervals,
+        last_window: parts::last_window(experiment),
         input: input.clone(),
         options: *options,
         world: World::ALONE,

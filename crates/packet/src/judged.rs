@@ -11,7 +11,7 @@ use base::{
     units::print_time,
 };
 use model::{
-    setup::{JobSetup, Until},
+    setup::{JobSetup, LIMIT_FIRST, Until},
     throughput,
 };
 use results::{
@@ -75,7 +75,7 @@ fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     } else if ended.dry && !ended.stuck.is_done() {
         verdict.find(Outcome::Deadlock, ended.stuck.lines());
     } else if done && (ended.last.busy || ended.last.open > 0) {
-        let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
+        let why = if ended.dry { "nothing moves any more" } else { LIMIT_FIRST };
         let left = match ended.last.open {
             0 => "messages are not complete".to_owned(),
             open => format!("{open} packets are under way"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -58,22 +59,49 @@ def _missing(kind: Frames) -> list[str]:
     return [module for module in NEEDS[kind] if find_spec(module) is None]
 
 
+GUARD = "^'([-=+@'\uff1d\uff0b\uff0d\uff20])"
+"""The quote before a text in a CSV file that spreadsheets would take for a formula, and how that text begins."""
+
+
 def frame(source: Path | bytes, frames: Frames) -> Frame:
     """A table that is a Parquet file, its bytes, or a CSV file."""
-    plain = isinstance(source, Path) and source.suffix == ".csv"
+    if isinstance(source, Path) and source.suffix == ".csv":
+        return _plain(source, frames)
     file: Any = io.BytesIO(source) if isinstance(source, bytes) else source
     if frames == "polars":
-        polars: Any = import_module("polars")
-        # Of all rows: the first hundred may be whole numbers, or empty.
-        return polars.read_csv(file, infer_schema_length=None) if plain else polars.read_parquet(file)
+        return import_module("polars").read_parquet(file)
     if frames == "pandas":
-        pandas: Any = import_module("pandas")
-        return pandas.read_csv(file) if plain else pandas.read_parquet(file, engine="pyarrow")
-    if plain:
-        return import_module("pyarrow.csv").read_csv(file)
+        return import_module("pandas").read_parquet(file, engine="pyarrow")
     arrow: Any = import_module("pyarrow.parquet")
     # As a file: a path with `=` in it would be taken for a column.
     return arrow.ParquetFile(file).read()
+
+
+def _plain(file: Path, frames: Frames) -> Frame:
+    """A table that is a CSV file. Texts that are guarded against spreadsheets become what they were."""
+    if frames == "polars":
+        polars: Any = import_module("polars")
+        # Of all rows: the first hundred may be whole numbers, or empty.
+        table = polars.read_csv(file, infer_schema_length=None)
+        return table.rename(_bare).with_columns(polars.col(polars.String).str.replace(GUARD, "${1}"))
+    if frames == "pandas":
+        table = import_module("pandas").read_csv(file).rename(columns=_bare)
+        for name in table.select_dtypes(exclude="number").columns:
+            table[name] = table[name].map(_bare, na_action="ignore")
+        return table
+    arrow: Any = import_module("pyarrow")
+    compute: Any = import_module("pyarrow.compute")
+    table = import_module("pyarrow.csv").read_csv(file)
+    for at, field in enumerate(table.schema):
+        texts = arrow.types.is_string(field.type)
+        column = compute.replace_substring_regex(table[at], GUARD, r"\1") if texts else table[at]
+        table = table.set_column(at, _bare(field.name), column)
+    return table
+
+
+def _bare(text: Any) -> Any:
+    """What was written, without its guard; anything but a text as it is."""
+    return re.sub(GUARD, r"\1", text) if isinstance(text, str) else text
 
 
 class Tables(Mapping[str, Frame]):

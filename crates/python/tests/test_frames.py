@@ -53,6 +53,34 @@ class Kinds(unittest.TestCase):
                 column = table["value"].to_pylist() if kind == "arrow" else list(table["value"])
                 self.assertEqual(column[-1], 399.5, kind)
 
+    def test_names_that_spreadsheets_take_for_formulas_come_back(self) -> None:
+        names = ["=1+1", "+a", "-a,b", "@sum", "'a", "'=\"1\"", "\uff1d1", "a"]
+        job = {"workload": "ring", "ranks": 2}
+        fabric = {**SWITCH["fabric"], "terminals": 16}
+        jobs = [{**job, "name": name} for name in names]
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out"
+            output = {"window": "1 us", "csv": True}
+            netloom.run({**SWITCH, "fabric": fabric, "job": jobs, "output": output}, out)
+            text = (out / "message_windows.csv").read_text(encoding="utf-8")
+            self.assertTrue("'=1+1" in text and "=1+1" not in text.replace("'=1+1", ""))
+            for kind in get_args(Frames):
+                read = [frame(out / f"message_windows.{ending}", kind)["job"] for ending in ("csv", "parquet")]
+                plain, packed = (each.to_pylist() if kind == "arrow" else list(each) for each in read)
+                self.assertEqual(plain, packed, kind)
+                self.assertEqual(set(plain), set(names), kind)
+
+    def test_columns_are_bare_of_guards_too(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "points.csv"
+            file.write_text("'=a,'b,n\n'-x,'y,-1\n,,\n")
+            for kind in get_args(Frames):
+                table = frame(file, kind)
+                columns = table.column_names if kind == "arrow" else list(table.columns)
+                self.assertEqual(columns, ["=a", "'b", "n"], kind)
+                column = table["=a"].to_pylist() if kind == "arrow" else list(table["=a"])
+                self.assertEqual(column[0], "-x", kind)
+
     def test_a_damaged_table_is_an_input_error(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "links.parquet"

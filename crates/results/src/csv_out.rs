@@ -1,7 +1,9 @@
 //! Tables as CSV files (RFC 4180, lines end in LF): what builds without Parquet write.
 //!
 //! The first line names the columns. What would act on a terminal stands as `\u001b`, line ends within names included: a row is a line.
-//! Floats are written in the fewest digits that give the same float back. Nothing reads these files here.
+//! Floats are written in the fewest digits that give the same float back. Of texts that a spreadsheet would take for formulas each has a
+//! single quote before it, as OWASP advises (<https://owasp.org/www-community/attacks/CSV_Injection>); so have those that begin with one. The
+//! Python package takes it off again. Nothing reads these files here.
 
 use crate::table::{Column, Table};
 use base::visible;
@@ -37,9 +39,20 @@ pub fn write<W: Write>(table: &Table, sink: W) -> io::Result<()> {
     out.flush()
 }
 
-/// A text as one field: in quotes if it needs them.
+/// How formulas of spreadsheets begin, full-width signs included, and the quote that keeps a text from being one.
+const BEGINNINGS: [char; 9] = ['=', '+', '-', '@', '\'', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// True of a text that would be taken for a formula, or that begins as one that is kept from it. Numbers are none.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(BEGINNINGS) && !text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// A text as one field: no formula, and in quotes if it needs them.
 fn field(text: &str) -> Cow<'_, str> {
-    let text = visible::name(text);
+    let mut text = visible::name(text);
+    if is_formula(&text) {
+        text.to_mut().insert(0, '\'');
+    }
     if text.contains([',', '"']) { Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))) } else { text }
 }
 
@@ -71,5 +84,19 @@ mod tests {
                 "7,1,3,0,NaN,\"say \"\"no\"\"\\u000a\\u001b\"",
             ]
         );
+    }
+
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays() {
+        let guarded = ["=1+1", "+a", "-a", "@sum", "'a", "'=1", "=\"a\",b", "-1-1", "\u{ff1d}1", "-"];
+        for text in guarded {
+            let plain = if text.contains('"') { "\"'=\"\"a\"\",b\"".to_owned() } else { format!("'{text}") };
+            assert_eq!(field(text), plain);
+        }
+        for text in ["-1", "+2.5", "-1e-3", "a=1", "", "1-1"] {
+            assert_eq!(field(text), text);
+        }
+        assert_eq!(field("\t=1"), "\\u0009=1");
+        assert_eq!(field("\r=1"), "\\u000d=1");
     }
 }

@@ -4,7 +4,12 @@ use base::param::{Built, Excerpt, Problem};
 
 /// A problem of the file as a whole.
 pub(crate) fn whole(path: &str, key: &str, message: impl Into<String>) -> Vec<Problem> {
-    vec![Problem::new(key, message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })]
+    vec![one(path, key, message)]
+}
+
+/// The same, as one of several.
+pub(crate) fn one(path: &str, key: &str, message: impl Into<String>) -> Problem {
+    Problem::new(key, message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })
 }
 
 /// A problem of some words of a line, whose number counts from 1; `word` is a part of `line`.

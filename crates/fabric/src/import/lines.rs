@@ -2,7 +2,10 @@
 
 use super::source::Source;
 use crate::subnet::MAX_MISTAKES;
-use base::param::{Excerpt, Problem};
+use base::{
+    mistakes::more_errors,
+    param::{Excerpt, Problem},
+};
 use std::{
     borrow::Cow,
     io::{BufRead, Read},
@@ -101,7 +104,7 @@ impl Lines {
     pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
         if self.more > 0 {
             let end = if self.enough() { "; it was read no further" } else { "" };
-            let message = format!("{} more errors{end}", self.more);
+            let message = more_errors(self.more) + end;
             self.problems.push(crate::subnet::whole(&self.name, message));
         }
         if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }

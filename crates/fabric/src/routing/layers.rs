@@ -47,6 +47,10 @@ const UNASSIGNED: u8 = u8::MAX;
 pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> Result<Layers, Refused> {
     let ends = table.ends.len();
     let rows = table.planes() as usize * ends;
+    // No route turns back, and nothing else closes a cycle there. With a budget the search may be what gives up.
+    if budget == u64::MAX && is_forest(fabric) {
+        return Ok(Layers { layer: vec![0; rows * ends], ends, count: 1 });
+    }
     let mut layers = Layers { layer: vec![UNASSIGNED; rows * ends], ends, count: 1 };
     let mut left = layers.layer.len();
     let mut looks = 0;
@@ -78,6 +82,30 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> R
         break;
     }
     Ok(layers)
+}
+
+/// True if from no router another way than the same one leads back, parallel cables aside.
+fn is_forest(fabric: &Fabric) -> bool {
+    const UNSEEN: RouterId = RouterId::new(u32::MAX);
+    let mut parent = Column::filled(fabric.routers() as usize, UNSEEN);
+    let mut open = Vec::new();
+    for root in RouterId::first(fabric.routers()) {
+        if parent[root] == UNSEEN {
+            parent[root] = root;
+            open.push(root);
+        }
+        while let Some(router) = open.pop() {
+            for (_, next) in fabric.neighbours(router) {
+                if parent[next] == UNSEEN {
+                    parent[next] = router;
+                    open.push(next);
+                } else if parent[next] != router && parent[router] != next {
+                    return false;
+                }
+            }
+        }
+    }
+    true
 }
 
 /// Gives every route a layer, of at most `most`; a route is its links in order. The layers, and how many are in use.
@@ -490,6 +518,21 @@ mod tests {
         order.remove(link(2), link(3));
         assert!(matches!(order.add(link(4), link(0)), Added::New));
         assert!((0..5).filter(|&i| i != 2).all(|i| { order.rank[link(i)] < order.rank[link(i + 1)] }));
+    }
+
+    /// On a tree nothing is searched, and what is found is what a search finds.
+    #[test]
+    fn trees_have_one_layer() {
+        for (wraps, dims) in [(false, &[9][..]), (true, &[2]), (false, &[1]), (true, &[5]), (false, &[3, 2])]
+        {
+            let fabric = testing::grid(wraps, dims);
+            let table = crate::routing::shortest_path::shortest(&fabric, &[1; 2], 0).unwrap();
+            let (quick, searched) =
+                (assign(&fabric, &table, 16, u64::MAX), assign(&fabric, &table, 16, u64::MAX - 1));
+            let (quick, searched) = (quick.ok().unwrap(), searched.ok().unwrap());
+            assert_eq!((&quick.layer, quick.count), (&searched.layer, searched.count), "{dims:?}");
+            assert_eq!(is_forest(&fabric), dims.len() == 1 && dims[0] != 5, "{dims:?}");
+        }
     }
 
     /// A search that may not look far gives up, whatever it has found.

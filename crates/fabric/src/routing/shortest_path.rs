@@ -10,7 +10,7 @@ use super::{
     select::{self, SELECT, Select},
     table::{self, Table},
 };
-use crate::{graph::Fabric, paths, routing::entry::RoutingEntry};
+use crate::{graph::Fabric, paths::Steps, routing::entry::RoutingEntry};
 use base::{
     index::{ChannelId, Column, PortId, RouterId},
     param::{Kind, Param, Problem, Unread, Values},
@@ -168,13 +168,14 @@ pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<
     let mut table = Table::new(fabric, routes.max(1))?;
     let ends = table.ends.clone();
     let mut load = Column::filled(fabric.ports().len(), 0u32);
-    let mut ports = Vec::new();
+    let (mut ports, steps) = (Vec::new(), Steps::new(fabric, weights));
+    let mut distances = steps.distances();
     for plane in 0..routes.max(1) {
         for (i, &to) in ends.iter().enumerate() {
-            let distance = paths::distances_to(fabric, to, weights);
+            steps.distances_to(to, &mut distances);
             for router in RouterId::first(fabric.routers()) {
                 ports.clear();
-                paths::next_ports(fabric, router, &distance, weights, &mut ports);
+                steps.next_ports(router, &distances, &mut ports);
                 if routes > 0 && !ports.is_empty() {
                     let taken = |port: PortId| {
                         (0..plane).filter(|&p| table.ports(p, i as u32, router) == [port]).count()
@@ -202,7 +203,7 @@ pub(crate) fn channels(
     most: u8,
     key: &str,
 ) -> Result<Channels, Vec<Problem>> {
-    let hops = longest(fabric, table).max(1);
+    let hops = longest(fabric, table, if deadlock == "hops" { u32::MAX } else { most.into() }).max(1);
     let by_hops = deadlock != "layers" && hops <= u32::from(most);
     if by_hops && deadlock == "hops" {
         return Ok(Channels::Hops(hops as u8));
@@ -223,41 +224,46 @@ pub(crate) fn channels(
                  cycle {}",
                 cycle.join(" -> ")
             );
+            let hops = longest(fabric, table, u32::MAX);
             let help = format!("allow more, or route up-down; counting hops would need {hops}");
             Err(vec![Problem::new(key, message).help(help)])
         }
     }
 }
 
-/// Links on the longest path of a table.
-fn longest(fabric: &Fabric, table: &Table) -> u32 {
+/// Links on the longest path of a table; of one that is longer than `enough`, if there is such.
+fn longest(fabric: &Fabric, table: &Table, enough: u32) -> u32 {
     let mut greatest = 0;
     let mut depth = Column::filled(fabric.routers() as usize, u32::MAX);
+    let mut path = Vec::new();
     for row in 0..table.planes() * table.ends.len() as u32 {
         let (plane, end) = (row / table.ends.len() as u32, row % table.ends.len() as u32);
         depth.cells_mut().fill(u32::MAX);
         for &from in &table.ends {
-            greatest = greatest.max(depth_of(fabric, table, plane, end, from, &mut depth));
+            if depth[from] == u32::MAX {
+                path.push(from);
+                deepen(fabric, &mut path, &mut depth, |router| table.ports(plane, end, router));
+            }
+            greatest = greatest.max(depth[from]);
+        }
+        if greatest > enough {
+            break;
         }
     }
     greatest
 }
 
-/// Links on the longest path from a router, by depth-first search without recursion.
-fn depth_of(
+/// Links on the longest paths from the router of a path and those behind it, by depth-first search without recursion.
+fn deepen<'a>(
     fabric: &Fabric,
-    table: &Table,
-    plane: u32,
-    end: u32,
-    from: RouterId,
+    path: &mut Vec<RouterId>,
     depth: &mut Column<RouterId, u32>,
-) -> u32 {
-    let mut path = vec![from];
+    ports: impl Fn(RouterId) -> &'a [PortId],
+) {
     while let Some(&router) = path.last() {
-        let next = table.ports(plane, end, router).iter().filter_map(|&p| fabric.next_router(router, p));
         let before = path.len();
         let mut deepest = 0;
-        for next in next {
+        for next in ports(router).iter().filter_map(|&p| fabric.next_router(router, p)) {
             match depth[next] {
                 u32::MAX => path.push(next),
                 known => deepest = deepest.max(known + 1),
@@ -268,7 +274,6 @@ fn depth_of(
             path.pop();
         }
     }
-    depth[from]
 }
 
 impl ShortestPath {

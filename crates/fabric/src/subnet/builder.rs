@@ -1,7 +1,10 @@
 //! A subnet under construction, and the checks that every source of subnets shares.
 
-use super::parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet};
-use base::param::{Excerpt, Problem};
+use super::parts::{Edge, Kind, NONE, Node, Speed, Subnet};
+use base::{
+    mistakes::Mistakes,
+    param::{Excerpt, Problem},
+};
 
 /// Nodes and links as a reader finds them.
 #[derive(Clone, Debug, Default)]
@@ -92,15 +95,13 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
     let mut sorted: Vec<&Node> = nodes.iter().filter(|n| n.guid != 0).collect();
     sorted.sort_by_key(|n| key(n));
     let twice = sorted.windows(2).filter(|w| key(w[0]) == key(w[1]));
-    let problems: Vec<Problem> = twice
-        .take(MAX_MISTAKES)
-        .map(|w| {
-            let message =
-                format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
-            whole(file, message).help("a GUID names one adapter or switch of the world")
-        })
-        .collect();
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+    let mut problems = Mistakes::default();
+    problems.extend(twice.map(|w| {
+        let message =
+            format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
+        whole(file, message).help("a GUID names one adapter or switch of the world")
+    }));
+    problems.done(|more| whole(file, more))
 }
 
 /// Local identifiers that two nodes claim, in one line: tables by LID then say nothing sure about either.

@@ -2,7 +2,7 @@
 
 use super::{
     builder::SubnetBuilder,
-    parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet},
+    parts::{Edge, Kind, NONE, Node, Speed, Subnet},
     role::Role,
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
 };
 use base::{
     index::{Column, PortId, RouterId, TerminalId},
+    mistakes::Mistakes,
     param::Problem,
 };
 
@@ -69,7 +70,7 @@ impl Subnet {
     /// # Errors
     /// If a host has not exactly one cable, to a switch, or a link has no path back.
     pub fn fabric(&self) -> Result<Fabric, Vec<Problem>> {
-        let mut problems = Vec::new();
+        let mut problems = Mistakes::default();
         for &host in &self.hosts {
             let out = self.out(host);
             if out.len() != 1 || self.is_host(self.edges[out[0] as usize].to) {
@@ -89,10 +90,7 @@ impl Subnet {
             );
             problems.push(Problem::new("file", message).help("cables carry both directions"));
         }
-        if !problems.is_empty() {
-            problems.truncate(MAX_MISTAKES);
-            return Err(problems);
-        }
+        problems.done(|more| Problem::new("file", more))?;
         let mut wiring = Wiring::new(self.switches.iter().map(|&s| self.nodes[s as usize].ports));
         for (router, &switch) in (0u32..).zip(&self.switches) {
             for port in 1..=self.nodes[switch as usize].ports {

@@ -14,7 +14,7 @@ pub const MAX_PORTS: u64 = 65_534;
 pub const MAX_ENTRIES: u64 = 1 << 29;
 
 /// Mistakes that are reported of a file; one with more has another problem.
-pub const MAX_MISTAKES: usize = 100;
+pub use base::mistakes::SHOWN as MAX_MISTAKES;
 
 /// The service level of a path for which none was given.
 pub const UNKNOWN: u8 = u8::MAX;

@@ -2,6 +2,7 @@
 
 use base::{
     index::RankId,
+    mistakes::Mistakes,
     param::{Excerpt, Problem},
     sorted::SortedMap,
     time::Ps,
@@ -10,8 +11,6 @@ use base::{
 
 /// Most messages read from a file: blank lines, comments and headers do not count.
 const MAX_LINES: usize = 1 << 26;
-/// Mistakes that are reported.
-const MAX_MISTAKES: usize = 100;
 
 /// A message as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +81,7 @@ pub(super) fn read(
     ranks: Ranks<'_>,
     path: &str,
 ) -> Result<Vec<Row>, Vec<Problem>> {
-    let (mut rows, mut problems, mut header) = (Vec::new(), Vec::new(), Header::default());
+    let (mut rows, mut problems, mut header) = (Vec::new(), Mistakes::default(), Header::default());
     for (number, full) in text.lines().enumerate() {
         let content = full.split('#').next().unwrap_or("");
         if content.trim().is_empty() {
@@ -99,21 +98,21 @@ pub(super) fn read(
             Ok(_) => {
                 return Err(vec![Problem::new("file", format!("there are more than {MAX_LINES} messages"))]);
             }
-            Err((word, message)) if problems.len() < MAX_MISTAKES => {
+            Err((word, message)) => {
                 let start = word.as_ptr().addr() - full.as_ptr().addr();
                 let end = start + word.len();
                 let (file, text, line) = (path.to_owned(), full.to_owned(), number as u64 + 1);
                 problems.push(Problem::new("file", message).at(Excerpt { file, line, text, start, end }));
             }
-            Err(_) => {}
         }
     }
+    let whole =
+        |message| Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() });
     if let Some(promised) = header.connections.filter(|&n| problems.is_empty() && n != rows.len() as u64) {
         let message = format!("the file promises {promised} connections and has {}", rows.len());
-        let whole = Excerpt { file: path.to_owned(), ..Excerpt::default() };
-        problems.push(Problem::new("file", message).at(whole));
+        problems.push(whole(message));
     }
-    if problems.is_empty() { Ok(rows) } else { Err(problems) }
+    problems.done(whole).map(|()| rows)
 }
 
 /// What a line says, or which of its words is wrong and why.

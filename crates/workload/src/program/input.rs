@@ -7,7 +7,10 @@ use super::{
     packed::{is_packed, unpack},
     place::Place,
 };
-use base::param::{Excerpt, Problem};
+use base::{
+    mistakes::{SHOWN, more_errors},
+    param::{Excerpt, Problem},
+};
 use std::{
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
@@ -18,9 +21,6 @@ pub const KEY: &str = "file";
 
 /// Longest line of a text file. Longer ones are no text written by or for people.
 pub const MAX_LINE: u64 = 1 << 20;
-
-/// Mistakes of a file that are shown; of more only the number is.
-const SHOWN: usize = 100;
 
 /// Mistakes after which reading on is of no use: the file is of another kind.
 const MAX_MISTAKES: usize = 1_000_000;
@@ -258,7 +258,7 @@ impl Mistakes {
         }
         if more > 0 {
             let end = if full { "; it was read no further" } else { "" };
-            problems.push(input.problem(format!("{more} more errors{end}")));
+            problems.push(input.problem(more_errors(more) + end));
         }
         problems
     }

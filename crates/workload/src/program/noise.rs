@@ -17,6 +17,7 @@ use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Sent};
 use crate::text;
 use base::{
     index::RankId,
+    mistakes::Mistakes,
     param::{Built, Kind as ValueKind, Param, Value, Values},
     rng::{Purpose, Stream},
     time::Ps,
@@ -28,8 +29,6 @@ use std::sync::Arc;
 const WHOLE: u64 = 1_000_000_000;
 /// Most interruptions that are read.
 const MOST: usize = 1 << 22;
-/// Most errors of a file that are reported.
-const MOST_ERRORS: usize = 100;
 
 /// Width of the jitter.
 pub const NOISE: Param = Param {
@@ -90,7 +89,7 @@ impl Interruptions {
     /// # Errors
     /// Everything that is wrong with it, by line and word.
     pub fn read(content: &str, path: &str, key: &str) -> Built<Self> {
-        let (mut list, mut lines, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut list, mut lines, mut problems) = (Vec::new(), Vec::new(), Mistakes::default());
         for (number, full) in content.lines().enumerate() {
             let stated = full.split('#').next().unwrap_or("").trim();
             if stated.is_empty() {
@@ -104,15 +103,12 @@ impl Interruptions {
                     list.push(pair);
                     lines.push((number, full, stated));
                 }
-                Err((word, message)) if problems.len() < MOST_ERRORS => {
+                Err((word, message)) => {
                     problems.push(text::at(path, key, number as u64 + 1, full, word, message));
                 }
-                Err(_) => {}
             }
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
+        problems.done(|more| text::one(path, key, more))?;
         Self::new(&list).map_err(|wrong| match wrong {
             Some(n) => {
                 let (number, full, stated) = lines[n];

@@ -2,12 +2,10 @@
 
 use super::{SizeCurve, WHOLE};
 use crate::text;
-use base::{param::Problem, units};
+use base::{mistakes::Mistakes, param::Problem, units};
 
 /// Most points that are read.
 const MAX_POINTS: usize = 1 << 20;
-/// Mistakes that are reported.
-const MAX_MISTAKES: usize = 100;
 
 /// A point as written, and where its share stands.
 struct Point<'a> {
@@ -24,7 +22,7 @@ struct Point<'a> {
 /// # Errors
 /// Mistakes of the file, each with its line and word.
 pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Problem>> {
-    let mut problems = Vec::new();
+    let mut problems = Mistakes::default();
     let mut points: Vec<Point<'_>> = Vec::new();
     for (number, line) in (1..).zip(content.lines()) {
         let stated = line.split('#').next().unwrap_or("");
@@ -36,15 +34,10 @@ pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Probl
                 return Err(text::whole(path, key, format!("there are more than {MAX_POINTS} points")));
             }
             Ok((bytes, share, word)) => points.push(Point { bytes, share, number, line, word }),
-            Err((word, message)) if problems.len() < MAX_MISTAKES => {
-                problems.push(text::at(path, key, number, line, word, message))
-            }
-            Err(_) => {}
+            Err((word, message)) => problems.push(text::at(path, key, number, line, word, message)),
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+    problems.done(|more| text::one(path, key, more))?;
     let Some(last) = points.last() else {
         return Err(text::whole(path, key, "there is no point: a line is `bytes share`"));
     };

@@ -97,7 +97,7 @@ pub(super) fn read(path: &str) -> Result<String, Vec<Problem>> {
 pub(super) fn problems_of(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let reported = mistakes.into_iter().map(|Mistake { line, start, end, message }| {
-        let text = lines.get(line as usize - 1).copied().unwrap_or("").to_owned();
+        let text = line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("").to_owned();
         Problem::new("file", message).at(Excerpt { file: path.to_owned(), line, text, start, end })
     });
     reported.collect()

@@ -1,10 +1,11 @@
 //! Reads the text of a routing table, and checks each entry against the fabric.
 
 use crate::graph::{Fabric, Peer};
-use base::index::{ChannelId, PortId, RouterId, TerminalId};
+use base::{
+    index::{ChannelId, PortId, RouterId, TerminalId},
+    mistakes::Mistakes,
+};
 
-/// Most mistakes that are reported.
-pub(in crate::routing) const REPORTED: usize = 20;
 /// Virtual channels that a table may use.
 pub(in crate::routing) const MAX_VCS: u32 = 16;
 
@@ -21,7 +22,7 @@ pub(super) struct Entry {
 /// A mistake and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::routing) struct Mistake {
-    /// Number of the line, from 1.
+    /// Number of the line, from 1; 0 if the whole file is meant.
     pub(in crate::routing) line: u64,
     /// First byte in the line.
     pub(in crate::routing) start: usize,
@@ -30,12 +31,19 @@ pub(in crate::routing) struct Mistake {
     pub(in crate::routing) message: String,
 }
 
+impl Mistake {
+    /// What is wrong with the whole file.
+    pub(in crate::routing) const fn whole(message: String) -> Self {
+        Self { line: 0, start: 0, end: 0, message }
+    }
+}
+
 /// A word of a line and where it begins.
 pub(in crate::routing) type Word<'a> = (usize, &'a str);
 
 /// The entries, sorted by destination and router, each once.
 pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mistake>> {
-    let (mut entries, mut mistakes) = (Vec::new(), Vec::new());
+    let (mut entries, mut mistakes) = (Vec::new(), Mistakes::default());
     let mut first: Option<bool> = None;
     for (number, line) in (1u64..).zip(text.lines()) {
         let words = words(line);
@@ -50,13 +58,8 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mista
             Ok(None) => {}
             Err(mistake) => mistakes.push(reported(mistake)),
         }
-        if mistakes.len() == REPORTED {
-            break;
-        }
     }
-    if !mistakes.is_empty() {
-        return Err(mistakes);
-    }
+    mistakes.done(Mistake::whole)?;
     entries.sort_unstable();
     entries.dedup();
     Ok(entries)

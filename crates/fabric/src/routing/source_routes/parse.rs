@@ -1,8 +1,11 @@
 //! Reads the text of source routes, and follows each through the fabric.
 
-use super::super::given::parse::{MAX_VCS, Mistake, REPORTED, Word, number, words};
+use super::super::given::parse::{MAX_VCS, Mistake, Word, number, words};
 use crate::graph::{Fabric, Peer};
-use base::index::{LinkId, PortId, TerminalId};
+use base::{
+    index::{LinkId, PortId, TerminalId},
+    mistakes::Mistakes,
+};
 
 /// Most links of a route: chunks count the routers that they visit up to 255.
 const MAX_LINKS: usize = 254;
@@ -35,7 +38,7 @@ impl Route {
 
 /// The routes, sorted by source and destination, each once.
 pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Route>, Vec<Mistake>> {
-    let (mut routes, mut mistakes) = (Vec::new(), Vec::new());
+    let (mut routes, mut mistakes) = (Vec::new(), Mistakes::default());
     let mut first: Option<bool> = None;
     for (line, text) in (1u64..).zip(text.lines()) {
         let words = words(text);
@@ -46,13 +49,8 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Route>, Vec<Mista
                 mistakes.push(Mistake { line, start: word.0, end: word.0 + word.1.len(), message });
             }
         }
-        if mistakes.len() == REPORTED {
-            break;
-        }
     }
-    if !mistakes.is_empty() {
-        return Err(mistakes);
-    }
+    mistakes.done(Mistake::whole)?;
     routes.sort_unstable();
     routes.dedup();
     Ok(routes)

@@ -1,10 +1,11 @@
 //! What a file of a network says, checked and built. Both forms of files come here.
 
-use super::mistake::{MAX_MISTAKES, Mistake, Place};
+use super::mistake::{Mistake, Place, done};
 use crate::{
     graph::Fabric,
     topology::{Sizes, Wiring},
 };
+use base::mistakes::Mistakes;
 
 /// Names of link classes, the terminals' first.
 pub type Classes = &'static [&'static str];
@@ -78,7 +79,7 @@ impl GraphBuilder {
 
     /// Counts, after checking that all routers exist and that the file numbers all ports or none.
     pub(super) fn sizes(&self) -> Result<Sizes, Vec<Mistake>> {
-        let mut mistakes = Vec::new();
+        let mut mistakes = Mistakes::default();
         let n = self.routers;
         if n == 0 || n > MAX_ROUTERS {
             mistakes
@@ -106,16 +107,13 @@ impl GraphBuilder {
             mistakes.push(Place::default().mistake("the network has no terminal"));
         }
         if mistakes.is_empty() {
-            mistakes = self.beyond_ports();
+            mistakes.extend(self.beyond_ports());
         }
         // Before anything is built: a line of a file can ask for more terminals than there is memory.
         if mistakes.is_empty() {
             mistakes.extend(self.apart());
         }
-        mistakes.truncate(MAX_MISTAKES);
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
+        done(mistakes)?;
         let terminals = self.terminals.iter().fold(0u64, |sum, t| sum.saturating_add(t.count));
         let ports = self.degrees().iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         Sizes::within_limits(Some(Sizes { routers: n, terminals, ports, ends: 0 }), "file")
@@ -190,7 +188,7 @@ impl GraphBuilder {
         let mut wiring = Wiring::new(degrees.iter().map(|&n| n as u32));
         let mut taken: Vec<Vec<bool>> = degrees.iter().map(|&n| vec![false; n as usize]).collect();
         let mut next = vec![0; degrees.len()];
-        let mut mistakes = Vec::new();
+        let mut mistakes = Mistakes::default();
         let mut take = |end: End, place: Place| {
             let router = end.router as usize;
             let port = end.port.unwrap_or_else(|| {
@@ -198,7 +196,7 @@ impl GraphBuilder {
                 next[router] - 1
             });
             let free = !std::mem::replace(&mut taken[router][port as usize], true);
-            if !free && mistakes.len() < MAX_MISTAKES {
+            if !free {
                 mistakes.push(place.mistake(format!("port {port} of router {router} has a cable already")));
             }
             free.then_some((end.router as u32, port as u32))
@@ -218,10 +216,7 @@ impl GraphBuilder {
                 }
             }
         }
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
-        Ok(wiring.finish(topology, classes, GraphShape))
+        done(mistakes).map(|()| wiring.finish(topology, classes, GraphShape))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{
     builder::{Cables, Classes, End, GraphBuilder, LINK, Link},
-    mistake::{MAX_MISTAKES, Mistake, Place},
+    mistake::{Mistake, Place, done},
 };
+use base::mistakes::Mistakes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -75,7 +76,7 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
         return whole(format!("`ports` has {} numbers for {} routers", ports.len(), file.routers));
     }
     let lines = Lines::new(text);
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     let mut builder = GraphBuilder { routers: file.routers, ports: file.ports, ..GraphBuilder::default() };
     for raw in file.links {
         keep(link(classes, raw, lines.place(raw)), &mut builder.links, &mut mistakes);
@@ -86,14 +87,13 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
             serde_json::from_str(raw.get()).map(|spot: Spot| Cables { end: spot.into(), count: 1, place });
         keep(read.map_err(|error| place.mistake(plain(&error))), &mut builder.terminals, &mut mistakes);
     }
-    if mistakes.is_empty() { Ok(builder) } else { Err(mistakes) }
+    done(mistakes).map(|()| builder)
 }
 
-fn keep<T>(read: Result<T, Mistake>, into: &mut Vec<T>, mistakes: &mut Vec<Mistake>) {
+fn keep<T>(read: Result<T, Mistake>, into: &mut Vec<T>, mistakes: &mut Mistakes<Mistake>) {
     match read {
         Ok(value) => into.push(value),
-        Err(mistake) if mistakes.len() < MAX_MISTAKES => mistakes.push(mistake),
-        Err(_) => {}
+        Err(mistake) => mistakes.push(mistake),
     }
 }
 
@@ -128,9 +128,13 @@ impl<'a> Lines<'a> {
     /// The part of an element that stands in the line in which it begins.
     pub(in crate::topology) fn place(&self, raw: &RawValue) -> Place {
         let start = raw.get().as_ptr().addr() - self.text.as_ptr().addr();
+        self.at(start, raw.get().lines().next().map_or(0, str::len))
+    }
+
+    /// So many bytes from a byte of the text.
+    pub(in crate::topology) fn at(&self, start: usize, length: usize) -> Place {
         let line = self.begin.partition_point(|&begin| begin <= start);
         let first = self.begin[line - 1];
-        let length = raw.get().lines().next().map_or(0, str::len);
         Place { line: line as u64, start: start - first, end: start - first + length }
     }
 }

@@ -1,9 +1,9 @@
 //! Mistakes in files of networks, and where they stand.
 
-use base::param::{Excerpt, Problem, Values};
-
-/// Mistakes that are reported; a file with more has another problem.
-pub(super) const MAX_MISTAKES: usize = 100;
+use base::{
+    mistakes::Mistakes,
+    param::{Excerpt, Problem, Values},
+};
 
 /// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,14 @@ impl Place {
     pub(in crate::topology) fn mistake(self, message: impl Into<String>) -> Mistake {
         Mistake { line: self.line, start: self.start, end: self.end, message: message.into() }
     }
+}
+
+/// Those that are shown, and the number of the others.
+///
+/// # Errors
+/// All of them, if there are any.
+pub(in crate::topology) fn done(mistakes: Mistakes<Mistake>) -> Result<(), Vec<Mistake>> {
+    mistakes.done(|more| Place::default().mistake(more))
 }
 
 /// Path and text of the file that `file` names.

@@ -12,7 +12,7 @@ pub use builder::{Classes, GraphShape};
 
 pub(super) use json::{Lines, plain};
 pub use mistake::Mistake;
-pub(super) use mistake::{Place, problems_of, read_text};
+pub(super) use mistake::{Place, done, problems_of, read_text};
 
 use super::Sizes;
 use crate::{
@@ -62,7 +62,7 @@ pub const TOPOLOGY: Topology = Topology {
 /// Builds the network that a file's text describes, whose links may be of these classes.
 ///
 /// # Errors
-/// All mistakes, in the order of lines; at most a hundred.
+/// All mistakes, in the order of lines; of more than a hundred the number of the others.
 pub fn parse(text: &str, classes: Classes) -> Result<Fabric, Vec<Mistake>> {
     let builder = builder(text, classes)?;
     builder.sizes()?;

@@ -2,9 +2,9 @@
 
 use super::{
     builder::{Cables, Classes, End, GraphBuilder, LINK, Link, MAX_ROUTERS, apart},
-    mistake::{MAX_MISTAKES, Mistake, Place},
+    mistake::{Mistake, Place, done},
 };
-use base::sorted::SortedSet;
+use base::{mistakes::Mistakes, sorted::SortedSet};
 
 /// A word of a line.
 #[derive(Clone, Copy)]
@@ -53,19 +53,14 @@ struct Said {
 }
 
 pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mistake>> {
-    let (mut said, mut mistakes) = (Said::default(), Vec::new());
+    let (mut said, mut mistakes) = (Said::default(), Mistakes::default());
     for (index, line) in text.lines().enumerate() {
         let words = words(line, index as u64 + 1);
         if let Err(mistake) = statement(classes, &words, &mut said) {
             mistakes.push(mistake);
-            if mistakes.len() == MAX_MISTAKES {
-                break;
-            }
         }
     }
-    if !mistakes.is_empty() {
-        return Err(mistakes);
-    }
+    done(mistakes)?;
     let ends = said.links.iter().flat_map(|link| link.ends.map(|end| end.router));
     let greatest = ends.chain(said.here.iter().map(|t| t.end.router)).max();
     let routers = said.routers.or(greatest.map(|n| n.saturating_add(1))).unwrap_or(0);

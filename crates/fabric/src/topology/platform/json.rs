@@ -1,11 +1,11 @@
 //! The JSON form. See [`super::TOPOLOGY`] for its rules.
 
-use super::limits::{MAX_HOSTS, MAX_LATENCY, MAX_LINKS, MAX_MISTAKES};
+use super::limits::{MAX_HOSTS, MAX_LATENCY, MAX_LINKS};
 use crate::{
     platform::{Event, Link, Platform, Policy},
-    topology::graph::{Lines, Mistake, Place, plain},
+    topology::graph::{Lines, Mistake, Place, done, plain},
 };
-use base::{registry::nearest, sorted::SortedMap};
+use base::{mistakes::Mistakes, registry::nearest, sorted::SortedMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -60,7 +60,7 @@ struct PlatformReader {
     platform: Platform,
     hosts: SortedMap<String, u32>,
     links: SortedMap<String, u32>,
-    mistakes: Vec<Mistake>,
+    mistakes: Mistakes<Mistake>,
 }
 
 pub(super) fn read(text: &str) -> Result<Platform, Vec<Mistake>> {
@@ -96,14 +96,12 @@ pub(super) fn read(text: &str) -> Result<Platform, Vec<Mistake>> {
     for raw in file.events {
         reader.each(raw, lines.place(raw), PlatformReader::event);
     }
-    if reader.mistakes.is_empty() { Ok(reader.platform) } else { Err(reader.mistakes) }
+    done(reader.mistakes).map(|()| reader.platform)
 }
 
 impl PlatformReader {
     fn blame(&mut self, place: Place, message: impl Into<String>) {
-        if self.mistakes.len() < MAX_MISTAKES {
-            self.mistakes.push(place.mistake(message));
-        }
+        self.mistakes.push(place.mistake(message));
     }
 
     /// Reads one element and takes it, or blames it.

@@ -4,8 +4,6 @@
 pub(super) const MAX_HOSTS: u64 = 1 << 20;
 /// Most links of a platform.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
-/// Mistakes that are reported.
-pub(super) const MAX_MISTAKES: usize = 100;
 /// Bytes of a profile beside a platform.
 pub(super) const MAX_PROFILE: u64 = 16 << 20;
 /// Greatest latency of a link in seconds: what the clock's 213 days hold of it.

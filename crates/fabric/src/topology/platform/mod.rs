@@ -67,7 +67,7 @@ pub const TOPOLOGY: Topology = Topology {
 /// Reads a platform from the text of a file; `simgrid` reproduces a mistake of SimGrid's dragonfly routing.
 ///
 /// # Errors
-/// All mistakes, in the order of lines; at most a hundred.
+/// All mistakes, in the order of lines; of more than a hundred the number of the others.
 pub fn parse(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
     parse_with(text, simgrid, &|name| Err(format!("`{name}` is not at hand: there is no folder to look in")))
 }
@@ -75,7 +75,7 @@ pub fn parse(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
 /// The same; `files` gives the text of a file that the platform names, or says why it cannot.
 ///
 /// # Errors
-/// All mistakes, in the order of lines; at most a hundred.
+/// All mistakes, in the order of lines; of more than a hundred the number of the others.
 pub fn parse_with(
     text: &str,
     simgrid: bool,

@@ -9,7 +9,7 @@ mod units;
 
 use super::{
     json::{turned, unknown},
-    limits::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES},
+    limits::{MAX_HOSTS, MAX_LINKS},
 };
 use crate::{
     platform::{
@@ -20,9 +20,9 @@ use crate::{
             star::{Coordinates, Star},
         },
     },
-    topology::graph::{Mistake, Place},
+    topology::graph::{self, Mistake, Place, done},
 };
-use base::sorted::SortedMap;
+use base::{mistakes::Mistakes, sorted::SortedMap};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Most elements of a file.
@@ -36,6 +36,8 @@ type Parsed<T> = Result<T, Mistake>;
 /// What is read so far. Routers are numbered from 2^31 until all hosts are known.
 pub(super) struct PlatformReader<'a> {
     document: &'a Document<'a>,
+    /// Where the document's lines begin.
+    begins: graph::Lines<'a>,
     simgrid: bool,
     /// Reads a file that the platform names.
     files: &'a dyn Fn(&str) -> Result<String, String>,
@@ -55,7 +57,7 @@ pub(super) struct PlatformReader<'a> {
     profiles: Vec<Profile>,
     /// What is not simulated, and how often it comes.
     passed: SortedMap<&'static str, u64>,
-    mistakes: Vec<Mistake>,
+    mistakes: Mistakes<Mistake>,
 }
 
 const ROUTER: u32 = 1 << 31;
@@ -82,6 +84,7 @@ pub(super) fn read(
     let root = document.root_element();
     let mut reader = PlatformReader {
         document: &document,
+        begins: graph::Lines::new(document.input_text()),
         simgrid,
         files,
         links: Vec::new(),
@@ -98,7 +101,7 @@ pub(super) fn read(
         traces: SortedMap::new(),
         profiles: Vec::new(),
         passed: SortedMap::new(),
-        mistakes: Vec::new(),
+        mistakes: Mistakes::default(),
     };
     reader.version(root)?;
     for child in root.children().filter(Node::is_element) {
@@ -127,12 +130,10 @@ pub(super) fn read(
 impl<'a> PlatformReader<'a> {
     fn place(&self, node: Node<'a, 'a>) -> Place {
         let range = node.range();
-        let pos = self.document.text_pos_at(range.start);
-        let text = &self.document.input_text()[range];
+        let text = &self.document.input_text()[range.clone()];
         let length =
             text.find(['\n', '>']).map_or(text.len(), |n| n + usize::from(text[n..].starts_with('>')));
-        let start = pos.col.saturating_sub(1) as usize;
-        Place { line: u64::from(pos.row), start, end: start + length }
+        self.begins.at(range.start, length)
     }
 
     fn mistake(&self, node: Node<'a, 'a>, message: impl Into<String>) -> Mistake {
@@ -145,9 +146,7 @@ impl<'a> PlatformReader<'a> {
     }
 
     fn keep(&mut self, mistake: Mistake) {
-        if self.mistakes.len() < MAX_MISTAKES {
-            self.mistakes.push(mistake);
-        }
+        self.mistakes.push(mistake);
     }
 
     fn version(&self, root: Node<'a, 'a>) -> Result<(), Vec<Mistake>> {
@@ -442,9 +441,7 @@ impl<'a> PlatformReader<'a> {
 
     /// Routers get numbers after the hosts.
     fn finish(self) -> Result<Platform, Vec<Mistake>> {
-        if !self.mistakes.is_empty() {
-            return Err(self.mistakes);
-        }
+        done(self.mistakes)?;
         let hosts = self.hosts.len() as u32;
         let point = |p: u32| if p >= ROUTER { p - ROUTER + hosts } else { p };
         let ends = |(a, b): (u32, u32)| (point(a), point(b));

@@ -12,6 +12,7 @@ use crate::program::{
 };
 use base::{
     index::RankId,
+    mistakes::Mistakes,
     param::Problem,
     time::Ps,
     units::{MAX_BYTES, MAX_TIME},
@@ -27,9 +28,6 @@ pub(super) const COOKIE_BYTES: usize = 8;
 pub(super) const HEAD_BYTES: usize = 6;
 /// Bytes of an operation.
 pub(super) const NODE_BYTES: usize = 39;
-
-/// Most mistakes reported of one file.
-const MAX_REPORTED: usize = 10;
 
 /// True if a file begins as GOAL binaries do, or did before they were used up.
 #[must_use]
@@ -84,20 +82,15 @@ fn parse(sections: &mut Sections<'_>, name: &str, unit: Ps) -> Result<Graph, Vec
         sections.keep();
     }
     let mut graph = Builder::default();
-    let mut reported = Vec::new();
+    let mut reported = Mistakes::default();
     let mut waits = Vec::new();
     for (rank, (start, end)) in places.into_iter().enumerate() {
         graph.begin();
         let read = slice(sections, start, end, first)
             .and_then(|bytes| Section::new(bytes, ranks as u32, unit)?.read(&mut graph, &mut waits));
         reported.extend(read.err().map(|m| format!("rank {rank}: {m}")));
-        if reported.len() >= MAX_REPORTED {
-            return Err(reported);
-        }
     }
-    if !reported.is_empty() {
-        return Err(reported);
-    }
+    reported.done(|more| more)?;
     sections.rest();
     graph.finish(name, Positions::Operations).map_err(|message| vec![message])
 }
