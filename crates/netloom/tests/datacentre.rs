@@ -101,14 +101,14 @@ fn two_equal_flows_take_twice_as_long() {
     let network = NETWORKS[0];
     let jobs = one(network, 64_000_000).replace("senders = 1", "senders = 2");
     let summary = run(&text(network, "kind = \"flow\"\n", &jobs));
-    // 64 MB at 64 GB/s take 1 ms; two links have 700 ns each.
-    let (latency, time) = (1_400_000.0, 1e9);
+    // 64 MB at 64 GB/s take 1 ms; two links have 700 ns each, the router between them 100 ns.
+    let (latency, time) = (1_500_000.0, 1e9);
     let expected = (latency + 2.0 * time) / (latency + time);
     let all = summary.slow_down.unwrap();
     assert_eq!(all.count, 2);
     assert!((all.mean - expected).abs() < 1e-6 && (all.max - expected).abs() < 1e-6, "{all:?}");
     // Without latency it is two; packets take turns, so one of the two is a packet ahead.
-    let short = text(network, "kind = \"flow\"\n", &jobs).replace("700 ns", "2 ps");
+    let short = text(network, "kind = \"flow\"\nrouter_delay = \"0 s\"\n", &jobs).replace("700 ns", "2 ps");
     assert!((run(&short).slow_down.unwrap().mean - 2.0).abs() < 1e-6);
     let all = run(&text(network, &packet("window", "1024 B", "64 B"), &jobs)).slow_down.unwrap();
     assert!((all.mean - expected).abs() < 1e-3, "{all:?}");

@@ -94,13 +94,13 @@ fn shared(model: &str) -> String {
 #[test]
 fn equal_flows_on_one_link_take_twice_as_long() {
     let found = ran("shared-flow.toml", &shared("kind = \"flow\"\n"), &[], 2).unwrap();
-    // Three links of 20 ns; 1 MB at 10 GB/s takes 100 us.
+    // Three links of 20 ns and two routers of 100 ns; 1 MB at 10 GB/s takes 100 us.
     for row in &found.rows {
-        let latency = 3 * 20_000;
+        let latency = 3 * 20_000 + 2 * 100_000;
         assert_eq!(row.alone.makespan_ps, Some(latency + 100_000_000));
         assert_eq!(row.together.makespan_ps, Some(latency + 200_000_000));
     }
-    let free = ["fabric.link.terminal.latency=0 s", "fabric.link.lane.latency=0 s"];
+    let free = ["fabric.link.terminal.latency=0 s", "fabric.link.lane.latency=0 s", "model.router_delay=0 s"];
     let found = ran("shared-flow.toml", &shared("kind = \"flow\"\n"), &free, 2).unwrap();
     assert!(found.rows.iter().all(|row| row.slow_down == Some((Slowed::Makespan, 2.0))), "{}", found.text());
     // Packets take turns: the last of each comes within a packet of the end.

@@ -142,7 +142,7 @@ pub fn example(registry: &Registry, shelf: &Shelf, index: usize) -> Option<Examp
         text: sections.join("\n"),
         files: example.files.iter().map(file).collect(),
         figure: figure(example.figure.unwrap_or("none")),
-        command: example.command.unwrap_or(RUN).to_owned(),
+        command: filled(example.command.unwrap_or(RUN)),
     })
 }
 

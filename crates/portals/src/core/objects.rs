@@ -452,15 +452,15 @@ pub struct Ni {
 /// Places of a closed interface: what comes late for one of its objects finds nothing in the interface that is opened next.
 #[derive(Default)]
 pub struct Places {
-    /// Of event queues.
+    /// Places of event queues.
     pub queues: Slab<Queue>,
-    /// Of counters.
+    /// Places of counters.
     pub counters: Slab<Counter>,
-    /// Of memory descriptors.
+    /// Places of memory descriptors.
     pub descriptors: Slab<Descriptor>,
-    /// Of list entries.
+    /// Places of list entries.
     pub entries: Slab<Entry>,
-    /// Of operations.
+    /// Places of operations under way.
     pub pending: Slab<Pending>,
 }
 
