@@ -19,11 +19,28 @@ impl<T> Default for Mistakes<T> {
 impl<T> Mistakes<T> {
     /// Adds a mistake; if as many are there as are shown, it is counted only.
     pub fn push(&mut self, mistake: T) {
+        self.push_with(|| mistake);
+    }
+
+    /// The same for a mistake that is made only if it is shown.
+    pub fn push_with(&mut self, mistake: impl FnOnce() -> T) {
         if self.shown.len() < SHOWN {
-            self.shown.push(mistake);
+            self.shown.push(mistake());
         } else {
             self.more += 1;
         }
+    }
+
+    /// Those that are shown, and how many more there are.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<T>, usize) {
+        (self.shown, self.more)
+    }
+
+    /// How many are counted only.
+    #[must_use]
+    pub const fn more(&self) -> usize {
+        self.more
     }
 
     /// True if there is none.

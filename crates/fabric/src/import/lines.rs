@@ -1,9 +1,8 @@
 //! A file line by line, and its mistakes.
 
 use super::source::Source;
-use crate::subnet::MAX_MISTAKES;
 use base::{
-    mistakes::more_errors,
+    mistakes::Mistakes,
     param::{Excerpt, Problem},
 };
 use std::{
@@ -25,9 +24,7 @@ pub(super) struct Lines {
     /// Number of the line last read, from 1.
     pub(super) number: u64,
     text: Vec<u8>,
-    problems: Vec<Problem>,
-    /// Mistakes that are counted only.
-    more: usize,
+    problems: Mistakes<Problem>,
 }
 
 impl Lines {
@@ -37,8 +34,7 @@ impl Lines {
             bytes: source.bytes,
             number: 0,
             text: Vec::new(),
-            problems: Vec::new(),
-            more: 0,
+            problems: Mistakes::default(),
         }
     }
 
@@ -76,38 +72,30 @@ impl Lines {
 
     /// Notes a mistake in any line.
     pub(super) fn at(&mut self, number: u64, line: &str, message: impl Into<String>) {
-        if self.problems.len() >= MAX_MISTAKES {
-            self.more += 1;
-            return;
-        }
-        let text: String = line.chars().take(SHOWN).collect();
-        let end = text.len();
-        let excerpt = Excerpt { file: self.name.clone(), line: number, text, start: 0, end };
-        self.problems.push(Problem::new("file", message).at(excerpt));
+        let name = &self.name;
+        self.problems.push_with(|| {
+            let text: String = line.chars().take(SHOWN).collect();
+            let end = text.len();
+            let excerpt = Excerpt { file: name.clone(), line: number, text, start: 0, end };
+            Problem::new("file", message).at(excerpt)
+        });
     }
 
     /// Notes a mistake of the whole file.
     pub(super) fn whole(&mut self, message: impl Into<String>) {
-        if self.problems.len() < MAX_MISTAKES {
-            self.problems.push(crate::subnet::whole(&self.name, message));
-        } else {
-            self.more += 1;
-        }
+        self.problems.push(crate::subnet::whole(&self.name, message));
     }
 
     /// True once there are so many mistakes that reading on is pointless.
     pub(super) fn enough(&self) -> bool {
-        self.more >= MOST
+        self.problems.more() >= MOST
     }
 
     /// The mistakes, if there are any.
     pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
-        if self.more > 0 {
-            let end = if self.enough() { "; it was read no further" } else { "" };
-            let message = more_errors(self.more) + end;
-            self.problems.push(crate::subnet::whole(&self.name, message));
-        }
-        if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
+        let end = if self.enough() { "; it was read no further" } else { "" };
+        let problems = std::mem::take(&mut self.problems);
+        problems.done(|more| crate::subnet::whole(&self.name, more + end))
     }
 }
 

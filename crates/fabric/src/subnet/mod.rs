@@ -23,7 +23,7 @@ pub(crate) use convert::CLASSES;
 pub use lanes::MAX_MAPPED;
 pub use names::Names;
 pub use parts::{
-    Edge, Exit, Kind, Lanes, MAX_ENTRIES, MAX_MISTAKES, MAX_PORTS, NONE, Node, Speed, Subnet, Tables, UNKNOWN,
+    Edge, Exit, Kind, Lanes, MAX_ENTRIES, MAX_PORTS, NONE, Node, Speed, Subnet, Tables, UNKNOWN,
 };
 pub use role::{Keep, Role};
 pub use tables::Lost;

@@ -13,9 +13,6 @@ pub const MAX_PORTS: u64 = 65_534;
 /// Most entries of a set of tables: destinations times switches. InfiniBand's 49,151 identifiers at 10,000 switches fit.
 pub const MAX_ENTRIES: u64 = 1 << 29;
 
-/// Mistakes that are reported of a file; one with more has another problem.
-pub use base::mistakes::SHOWN as MAX_MISTAKES;
-
 /// The service level of a path for which none was given.
 pub const UNKNOWN: u8 = u8::MAX;
 

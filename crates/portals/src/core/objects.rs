@@ -477,3 +477,26 @@ impl Ni {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of objects that were there name none of those that come, whether they had been taken out or not, as often as the places are emptied.
+    #[test]
+    fn old_names_name_nothing_in_emptied_places() {
+        let mut slab = Slab::default();
+        let mut old = Vec::new();
+        for round in 0..20 {
+            let names: Vec<_> = (0..5).map(|n| slab.insert((round, n), 5).unwrap()).collect();
+            assert_eq!(names.iter().map(|(_, place)| *place).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+            for &(generation, place) in &old {
+                assert_eq!(slab.get(generation, place), Err(Code::ArgInvalid), "round {round}");
+            }
+            assert!(slab.insert((0, 0), 5).is_err(), "five are the most");
+            slab.remove(names[round % 5].1);
+            old.extend(names);
+            slab = slab.emptied();
+        }
+    }
+}

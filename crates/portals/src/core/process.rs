@@ -54,7 +54,7 @@ pub struct Process {
     /// Interfaces: physical or not, matching or not.
     pub nis: [Option<Box<Ni>>; 4],
     /// Places of those that were closed.
-    pub closed: [Option<Places>; 4],
+    pub closed: [Places; 4],
     /// What is to be done.
     pub out: Vec<Out>,
     /// Bytes of the payload of a put or get that are copied; the rest is not looked at.
@@ -74,7 +74,7 @@ impl Process {
             started: 0,
             aborted: false,
             nis: [None, None, None, None],
-            closed: [None, None, None, None],
+            closed: Default::default(),
             out: Vec::new(),
             copy_most: u64::MAX,
         }
@@ -148,7 +148,7 @@ impl Process {
         }
         let limits = desired.map_or(self.most, |d| self.most.grant(d));
         let Places { queues, counters, descriptors, entries, pending } =
-            self.closed[index].take().unwrap_or_default();
+            std::mem::take(&mut self.closed[index]);
         self.nis[index] = Some(Box::new(Ni {
             options,
             references: 1,
@@ -184,8 +184,10 @@ impl Process {
         let (index, open) = self.interface(ni)?;
         debug_assert!(open.references > 0, "an open interface is referred to");
         open.references -= 1;
-        if open.references == 0 {
-            self.closed[index] = self.nis[index].take().map(|ni| ni.closed());
+        if open.references == 0
+            && let Some(ni) = self.nis[index].take()
+        {
+            self.closed[index] = ni.closed();
         }
         Ok(())
     }

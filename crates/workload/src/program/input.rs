@@ -199,42 +199,36 @@ impl Mistake {
 
 /// The mistakes found in a file so far: as many as are shown, and how many more there are.
 #[derive(Debug, Default)]
-pub struct Mistakes {
-    shown: Vec<Mistake>,
-    more: usize,
-}
+pub struct Mistakes(base::mistakes::Mistakes<Mistake>);
 
 impl Mistakes {
     /// Adds a mistake; if as many are there as are shown, it is counted only.
     pub fn push(&mut self, mistake: Mistake) {
-        if self.shown.len() < SHOWN {
-            self.shown.push(mistake);
-        } else {
-            self.more += 1;
-        }
+        self.0.push(mistake);
     }
 
     /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.shown.is_empty()
+        self.0.is_empty()
     }
 
     /// True if there are so many that reading on is of no use.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.more >= MAX_MISTAKES - SHOWN
+        self.0.more() >= MAX_MISTAKES - SHOWN
     }
 
     /// The mistakes as problems in the order of their lines, with the text of those lines, for which the file is read again.
     #[must_use]
-    pub fn problems(mut self, input: &Input<'_>) -> Vec<Problem> {
-        let (full, more) = (self.is_full(), self.more);
-        self.shown.sort_by_key(|m| (m.line, m.span.start));
+    pub fn problems(self, input: &Input<'_>) -> Vec<Problem> {
+        let full = self.is_full();
+        let (mut shown, more) = self.0.into_parts();
+        shown.sort_by_key(|m| (m.line, m.span.start));
         let mut lines = Lines::new(input).ok();
         let mut current = (0, String::new());
-        let mut problems = Vec::with_capacity(self.shown.len() + 1);
-        for mistake in self.shown {
+        let mut problems = Vec::with_capacity(shown.len() + 1);
+        for mistake in shown {
             while let Some(reader) = lines.as_mut().filter(|_| current.0 < mistake.line) {
                 match reader.next_line() {
                     Ok(Some((number, text))) if number == mistake.line => {
