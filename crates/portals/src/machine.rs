@@ -158,6 +158,11 @@ impl Exit {
         first.map(|(_, flight)| flight)
     }
 
+    /// True if no flight waits.
+    fn is_empty(&self) -> bool {
+        self.fresh.is_empty() && self.free.is_empty()
+    }
+
     /// All flights that wait.
     fn waiting(&self) -> impl Iterator<Item = u32> {
         self.fresh.iter().chain(&self.free).map(|&(_, flight)| flight)
@@ -214,6 +219,8 @@ pub struct Machine {
     counter: u64,
     nics: Column<TerminalId, Nic>,
     net: Box<dyn MessageNetwork>,
+    /// When the network ends.
+    end: Ps,
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Pairs of ranks that have sent something, and the last one of each sender.
@@ -237,8 +244,6 @@ pub struct Machine {
     happened: VecDeque<Happening>,
     /// Ranks that look at their memory.
     watched: Column<RankId, bool>,
-    /// Empty, but for its room.
-    buffer: Vec<Out>,
     /// Stands in for a message that is lent, or that nobody reads.
     spare: Option<Box<Message>>,
     /// What was posted and served, where that is checked.
@@ -279,6 +284,7 @@ impl Machine {
             counter: 0,
             nics: Column::filled(nodes as usize, Nic::default()),
             loss: Stream::new(net.seed(), Purpose::Route, 1 << 40),
+            end: net.end(),
             net,
             flights: Vec::new(),
             free: Vec::new(),
@@ -294,7 +300,6 @@ impl Machine {
             serving: (NONE, false),
             happened: VecDeque::new(),
             watched: Column::filled(ranks as usize, false),
-            buffer: Vec::new(),
             spare: None,
             books: None,
             params,
@@ -339,7 +344,7 @@ impl Machine {
     /// Nothing happens at or after this time.
     #[must_use]
     pub fn end(&self) -> Ps {
-        self.net.end()
+        self.end
     }
 
     fn at(&mut self, time: Ps, due: Due) {
@@ -474,11 +479,12 @@ impl Machine {
             }
             let due = self.due.peek().map(|d| d.0.time);
             let net = self.net.next();
-            let time = due.into_iter().chain(net).min()?;
+            let by_network = net.is_some_and(|net| due.is_none_or(|due| net <= due));
+            let time = if by_network { net } else { due }?;
             if time >= self.end() {
                 return None;
             }
-            if net.is_some_and(|n| n <= time) {
+            if by_network {
                 let mut arrived = std::mem::take(&mut self.arrived);
                 let until = due.unwrap_or(self.end()).min(self.end() - 1);
                 let reached = self.net.advance(until, &mut arrived);
@@ -515,22 +521,17 @@ impl Machine {
     /// Does what a rank's calls have asked of its interface.
     pub fn flush(&mut self, rank: RankId) {
         let node = self.node(rank);
-        let mut out = std::mem::take(&mut self.buffer);
-        while !self.processes[rank].out.is_empty() {
-            std::mem::swap(&mut self.processes[rank].out, &mut out);
-            for out in out.drain(..) {
-                match out {
-                    Out::Send(message) => self.post(rank, message),
-                    Out::Event { ni, queue, event } => {
-                        self.queue_control(node, Control::Event { rank, ni, queue, event })
-                    }
-                    Out::Count { ni, counter, value, epoch } => {
-                        self.queue_control(node, Control::Count { rank, ni, counter, value, epoch });
-                    }
+        while let Some(out) = self.processes[rank].out.pop_front() {
+            match out {
+                Out::Send(message) => self.post(rank, message),
+                Out::Event { ni, queue, event } => {
+                    self.queue_control(node, Control::Event { rank, ni, queue, event })
+                }
+                Out::Count { ni, counter, value, epoch } => {
+                    self.queue_control(node, Control::Count { rank, ni, counter, value, epoch });
                 }
             }
         }
-        self.buffer = out;
     }
 
     /// Events and counters cross the bus in their order.
@@ -565,19 +566,31 @@ impl Machine {
         }
         self.order[pair as usize].1 = order;
         debug_assert!(order <= self.order[pair as usize].0, "no more is served than was sent");
-        if let Some(next) = self.held.remove(&(pair, order)) {
+        if !self.held.is_empty()
+            && let Some(next) = self.held.remove(&(pair, order))
+        {
             self.at(self.now, Due::Admit(next));
+        }
+    }
+
+    /// A message that nobody reads any more is kept for the next one: the rank's, or one that is lent.
+    fn keep(&mut self, rank: RankId, message: Box<Message>) {
+        let spare = &mut self.processes[rank].spare;
+        let place = if spare.is_none() { spare } else { &mut self.spare };
+        if place.is_none() {
+            *place = Some(message);
         }
     }
 
     fn take(&mut self, mut flight: Flight) -> u32 {
         self.counter += 1;
+        let from = flight.from;
         flight.serial = self.counter;
         debug_assert!(flight.copies == 1 && !flight.over, "a flight begins as one copy");
         if let Some(place) = self.free.pop() {
             let old = std::mem::replace(&mut self.flights[place as usize], flight);
             debug_assert!(old.over && old.copies == 0, "a place is free when its flight is over");
-            self.spare.get_or_insert(old.message);
+            self.keep(from, old.message);
             return place;
         }
         self.flights.push(flight);

@@ -5,7 +5,7 @@ use base::{
     param::{Kind, Param, Problem, Values},
     rate::Bandwidth,
     registry::About,
-    time::{NS, Ps},
+    time::{NS, Ps, rounded},
     units::parse_time,
 };
 
@@ -410,7 +410,7 @@ impl Params {
     #[must_use]
     pub fn bus_time(&self, bytes: u64) -> Ps {
         debug_assert!(self.bus_per_byte >= 0.0, "bytes take time, and give none");
-        if self.bus { self.bus_latency + (bytes as f64 * self.bus_per_byte).round() as Ps } else { 0 }
+        if self.bus { self.bus_latency + rounded(bytes as f64 * self.bus_per_byte) } else { 0 }
     }
 
     /// Time of a command or an event over the bus.

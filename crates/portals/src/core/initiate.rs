@@ -60,16 +60,18 @@ impl Process {
     pub fn begin(&mut self, op: &Op, memory: &mut dyn Memory) -> Answer {
         let (index, target) = self.check(op)?;
         let (uid, source, most) = (self.uid, self.id, self.copy_most);
+        let mut message = self.spare.take().unwrap_or_default();
         let ni = self.open(index)?;
         let slot = |name: u32| Slot { place: name as u16, generation: (name >> 16 & 0x7ff) as u16 };
-        let mut data = Vec::new();
+        let mut data = std::mem::take(&mut message.data);
+        data.clear();
         let mut md_options = 0;
         if op.sends() {
             let Slot { place, generation } = slot(op.put.0);
             let descriptor = ni.descriptors.get(generation, place)?;
             md_options = descriptor.options;
             let copied = if op.request == Request::Put { op.length.min(most) } else { op.length };
-            data = vec![0; copied as usize];
+            data.resize(copied as usize, 0);
             if descriptor.region.read(op.put.1, &mut data, memory).is_err() {
                 self.fail_locally(index, op);
                 return Ok(());
@@ -87,7 +89,7 @@ impl Process {
             unanswered: op.fetches() || op.ack != AckReq::None,
         };
         let (generation, row) = ni.pending.insert(pending, usize::MAX)?;
-        let message = Message {
+        *message = Message {
             request: op.request,
             ni: index,
             source,
@@ -108,7 +110,7 @@ impl Process {
             list: List::Priority,
             md_options,
         };
-        self.out.push(Out::Send(Box::new(message)));
+        self.out.push_back(Out::Send(message));
         Ok(())
     }
 
@@ -150,7 +152,7 @@ impl Process {
         let generation = ni.queues.generation(place);
         if let Some(queue) = ni.queues.at(place) {
             queue.reserve();
-            self.out.push(Out::Event { ni: index, queue: Slot { place, generation }, event });
+            self.out.push_back(Out::Event { ni: index, queue: Slot { place, generation }, event });
         }
     }
 
@@ -165,7 +167,7 @@ impl Process {
             counter.value.failure = counter.value.failure.wrapping_add(1);
         }
         let (value, epoch) = (counter.value, counter.epoch);
-        self.out.push(Out::Count { ni: index, counter: Slot { place, generation }, value, epoch });
+        self.out.push_back(Out::Count { ni: index, counter: Slot { place, generation }, value, epoch });
     }
 
     /// Fires what the counts in `out` since `from` have reached. Every entry point that may count calls it last.
@@ -211,7 +213,12 @@ impl Process {
                     failure: old.failure.wrapping_add(by.failure),
                 };
                 let (value, epoch) = (counter.value, counter.epoch);
-                self.out.push(Out::Count { ni: index, counter: Slot { place, generation }, value, epoch });
+                self.out.push_back(Out::Count {
+                    ni: index,
+                    counter: Slot { place, generation },
+                    value,
+                    epoch,
+                });
                 self.fire(index, place, memory);
             }
             Action::Link(entry) => self.link(index, entry),

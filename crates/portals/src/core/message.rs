@@ -28,6 +28,15 @@ impl Request {
 }
 
 impl Message {
+    /// Becomes another message. The room for its data stays if the other has none.
+    pub fn becomes(&mut self, other: Self) {
+        let mut room = std::mem::replace(self, other).data;
+        if self.data.capacity() == 0 {
+            room.clear();
+            self.data = room;
+        }
+    }
+
     /// Bytes of its payload, of which not all need be in `data`.
     #[must_use]
     pub fn payload(&self) -> u64 {

@@ -9,6 +9,7 @@ use super::{
         ProcessId, RANK_ANY, Slot, md, ni, pt,
     },
 };
+use std::collections::VecDeque;
 
 /// What a call or an arrival makes the interface do: whoever models its time does it.
 #[derive(Clone, Debug)]
@@ -56,7 +57,9 @@ pub struct Process {
     /// Places of those that were closed.
     pub closed: [Places; 4],
     /// What is to be done.
-    pub out: Vec<Out>,
+    pub out: VecDeque<Out>,
+    /// A message that is over: the next one is made in its place.
+    pub spare: Option<Box<Message>>,
     /// Bytes of the payload of a put or get that are copied; the rest is not looked at.
     pub copy_most: u64,
 }
@@ -75,7 +78,8 @@ impl Process {
             aborted: false,
             nis: [None, None, None, None],
             closed: Default::default(),
-            out: Vec::new(),
+            out: VecDeque::new(),
+            spare: None,
             copy_most: u64::MAX,
         }
     }
@@ -544,7 +548,7 @@ impl Process {
             if let Out::Count { ni, counter, value, epoch } = out {
                 self.show(ni, counter, value, epoch);
             } else {
-                self.out.push(out);
+                self.out.push_back(out);
             }
         }
     }

@@ -43,7 +43,9 @@ impl Process {
         let fetches = matches!(m.request, Request::Get | Request::FetchAtomic | Request::Swap);
         answer.request = if fetches { Request::Reply } else { Request::Ack };
         if fetches || (m.ack != AckReq::None && acknowledge) {
-            self.out.push(Out::Send(Box::new(answer)));
+            let mut message = self.spare.take().unwrap_or_default();
+            message.becomes(answer);
+            self.out.push_back(Out::Send(message));
         }
         self.settle(from, memory);
     }
@@ -118,8 +120,10 @@ impl Process {
         let (offset, mlength) = (*offset, *mlength);
         debug_assert!(entry.linked, "messages find entries that are on a list");
         debug_assert!(mlength <= m.length, "no more is moved than was asked for");
+        let mut data = self.spare.as_mut().map(|spare| std::mem::take(&mut spare.data)).unwrap_or_default();
+        data.clear();
         let mut answer =
-            Message { length: mlength, remote_offset: offset, list: entry.list, ..Message::default() };
+            Message { length: mlength, remote_offset: offset, list: entry.list, data, ..Message::default() };
         let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
         if touch(m, entry, offset, copied as usize, &mut answer, memory).is_err() {
             answer.fail = Fail::Segv;
@@ -261,7 +265,7 @@ fn touch(
     let region = &entry.region;
     match m.request {
         Request::Get => {
-            answer.data = vec![0; length];
+            answer.data.resize(length, 0);
             region.read(offset, &mut answer.data, memory)
         }
         Request::Atomic | Request::FetchAtomic | Request::Swap => {

@@ -142,6 +142,9 @@ impl Machine {
             let (begun, served) = &mut self.received[pair as usize];
             *served += 1;
             debug_assert!(*served <= *begun, "no more is served than was received");
+            if self.behind.is_empty() {
+                return;
+            }
             let Some(next) = self.behind.remove(&(pair, *served)) else { return };
             self.serve(next, memory);
         }
@@ -188,10 +191,10 @@ impl Machine {
         }
         let (_, answered) = std::mem::replace(&mut self.serving, (NONE, false));
         let f = &mut self.flights[flight as usize];
-        let spare = std::mem::replace(&mut f.message, message);
+        let (spare, from) = (std::mem::replace(&mut f.message, message), f.from);
         f.copies -= 1;
         f.over = !f.open;
-        self.spare = Some(spare);
+        self.keep(to.unwrap_or(from), spare);
         if unacknowledged {
             self.sent(flight, Fail::Ok, memory);
         }

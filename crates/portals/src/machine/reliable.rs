@@ -25,6 +25,9 @@ use crate::core::{
 };
 use base::index::TerminalId;
 
+/// Bytes of a payload for which a message that is over keeps room.
+const KEPT: usize = 256;
+
 impl Machine {
     /// A message arrived a second time: its acknowledgement may have been lost.
     pub(super) fn again(&mut self, flight: u32) {
@@ -76,7 +79,12 @@ impl Machine {
         }
         debug_assert!(f.copies == 0, "no copy of it is under way");
         if f.low_level || f.over || !f.reliable {
-            f.message.data = Vec::new();
+            // Room for a small payload is used again.
+            if f.message.data.capacity() <= KEPT {
+                f.message.data.clear();
+            } else {
+                f.message.data = Vec::new();
+            }
             f.over = true;
             f.answers = NONE;
             self.free.push(flight);

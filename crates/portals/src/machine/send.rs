@@ -10,7 +10,7 @@ use crate::{
 };
 use base::{
     index::{RankId, TerminalId},
-    time::{NS, Ps},
+    time::{NS, rounded},
 };
 use model::messages;
 
@@ -74,7 +74,7 @@ impl Machine {
 
     /// Idle engines take what waits, as far as entries of the reliability allow.
     pub(super) fn start(&mut self, node: TerminalId, answers: bool) {
-        loop {
+        while !self.nics[node].tx[usize::from(answers)].is_empty() {
             let (engines, entries) = (self.of(node).tx_engines, self.of(node).entries);
             debug_assert!(engines > 0 && entries > 0, "what waits is sent in the end");
             let exit = &mut self.nics[node].tx[usize::from(answers)];
@@ -124,7 +124,7 @@ impl Machine {
             let first = asked + p.first_packet_time(bytes);
             // One fetch after another; the latency of the bus overlaps with the one before.
             let begun = self.nics[node].fetched.max(asked);
-            let ended = begun + (bytes as f64 * p.bus_per_byte).round() as Ps;
+            let ended = begun + rounded(bytes as f64 * p.bus_per_byte);
             let free = ended + p.bus_latency;
             self.nics[node].fetched = ended;
             self.at(free, Due::EngineFree(node, answers));

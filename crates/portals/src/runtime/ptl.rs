@@ -35,7 +35,7 @@ fn ask(call: Call) -> Answer<u32> {
     enter(span);
     let answer = with(|w, rank| {
         let answer = w.machine.ask(rank, &call, &mut w.memory);
-        w.asked(rank, call, answer);
+        w.asked(rank, &call, answer);
         answer
     });
     leave();
@@ -132,17 +132,13 @@ fn list(number: c_int) -> Answer<List> {
 }
 
 /// A data movement: the processor writes small payloads of volatile descriptors itself.
-fn begin(op: Answer<Op>, trigger: Option<Trigger>) -> c_int {
-    if let (Ok(op), None) = (&op, trigger) {
+fn begin(call: Answer<Call>) -> c_int {
+    if let Ok(Call::Begin(op)) = &call {
         let span = with(|w, rank| w.machine.written_time(rank, op));
         if span > 0 {
             world::pause(span);
         }
     }
-    let call = op.map(|op| match trigger {
-        None => Call::Begin(op),
-        Some(on) => Call::Triggered(op, on),
-    });
     number(with_arguments(call, true).map(drop))
 }
 
@@ -156,7 +152,7 @@ fn at_once(call: Call) -> c_int {
     debug_assert!(matches!(call, Call::Init | Call::Fini | Call::Abort), "others take time");
     with(|w, rank| {
         let answer = w.machine.ask(rank, &call, &mut w.memory);
-        w.asked(rank, call, answer);
+        w.asked(rank, &call, answer);
     });
     0
 }
@@ -269,19 +265,19 @@ fn events(
             other => break other.map_err(|code| refused(code, waited)),
         }
     };
-    leave();
     with(|w, rank| {
         if result.is_ok() {
             w.active();
+            w.ranks[rank].misses = 0;
         }
         w.record(|r| match result {
             Ok(_) | Err(Code::EqEmpty) => r.events(rank, list_of(eqs, count), timeout, result.is_ok()),
             Err(_) => r.step(rank, nothing()),
         });
+        w.measure();
     });
     match result {
         Ok((n, event, gap)) => {
-            hit();
             if !put(to, event) || (!which.is_null() && !put(which, n)) {
                 return Code::ArgInvalid as c_int;
             }
@@ -477,22 +473,22 @@ super::calls::calls! {
         issue(Call::CtChange { ct, by: value, set: false })
     }
     fn PtlPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64) -> c_int {
-        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), None)
+        begin(ack(acks).map(|ack| Call::Begin(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() })))
     }
     fn PtlGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64) -> c_int {
-        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), None)
+        begin(Ok(Call::Begin(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() })))
     }
     fn PtlAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
+        begin(ack(acks).map(|ack| Call::Begin(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
     }
     fn PtlFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
+        begin(Ok(Call::Begin(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
     }
     fn PtlSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), None)
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(|op| Call::Begin(op)))
     }
     fn PtlAtomicSync() -> c_int {
         // Who polls memory calls it in a loop: time passes.
@@ -528,22 +524,22 @@ super::calls::calls! {
         code
     }
     fn PtlTriggeredPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, ct: u32, threshold: u64) -> c_int {
-        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
+        begin(ack(acks).map(|ack| Call::Triggered(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, ct: u32, threshold: u64) -> c_int {
-        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
+        begin(Ok(Call::Triggered(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
+        begin(ack(acks).map(|ack| Call::Triggered(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some(Trigger { counter: ct, threshold }))
+        begin(Ok(Call::Triggered(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some(Trigger { counter: ct, threshold }))
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(|op| Call::Triggered(op, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
         issue(Call::TriggeredCt { ct, by, set: false, on: Trigger { counter: on, threshold } })

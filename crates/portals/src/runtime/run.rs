@@ -156,6 +156,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
                 own,
                 locals: Locals::of(modules),
             });
+            world.running += 1;
             world.spawn(rank, Entry::Main(main));
         }
         debug_assert_eq!(

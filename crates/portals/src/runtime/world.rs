@@ -57,6 +57,8 @@ pub struct World {
     shaken: Column<RankId, u64>,
     /// The thread that runs.
     pub current: u32,
+    /// Ranks that have not ended.
+    pub running: u32,
     /// Where output goes.
     pub sink: Sink,
     /// Counts what happened and what was done: see [`super::idle_polls`].
@@ -139,6 +141,7 @@ impl World {
             keys: 0,
             shaken: Column::default(),
             current: 0,
+            running: 0,
             sink,
             done: 0,
             hopeless: false,
@@ -162,7 +165,7 @@ impl World {
                     return Some(thread);
                 }
             }
-            if self.ranks.cells().iter().all(|r| r.status != Status::Running) {
+            if self.running == 0 {
                 return None;
             }
             match self.machine.next(&mut self.memory)? {
@@ -299,7 +302,7 @@ impl World {
     }
 
     /// Writes down what a rank asked of its interface.
-    pub fn asked(&mut self, rank: RankId, call: Call, answer: Result<u32, Code>) {
+    pub fn asked(&mut self, rank: RankId, call: &Call, answer: Result<u32, Code>) {
         if !matches!(call, Call::Nothing(false)) {
             self.active();
         }
@@ -315,7 +318,7 @@ impl World {
             let at = |n: u64| guard::get((start + n * size_of::<Iovec>() as u64) as *const Iovec);
             pieces = (0..count.min(most)).map_while(at).collect();
         }
-        recorder.asked(rank, call, answer, pieces);
+        recorder.asked(rank, call.clone(), answer, pieces);
     }
 
     /// Writes down something else that a rank did.
@@ -382,7 +385,7 @@ pub fn enter_only() {
     enter(0);
     with(|w, rank| {
         if w.machine.of_rank(rank).call_time > 0 {
-            w.asked(rank, Call::Nothing(false), Err(Code::Ignored));
+            w.asked(rank, &Call::Nothing(false), Err(Code::Ignored));
         }
     });
 }
@@ -483,6 +486,7 @@ pub fn end_job(status: i32) -> ! {
             stdio::flush(files);
             with(|w, _| {
                 w.ranks[other].status = Status::Stopped(own.number());
+                w.running -= 1;
                 let now = w.machine.now;
                 w.record(|recorder| recorder.ended(other, now));
             });
@@ -513,6 +517,7 @@ pub fn end(status: Status) -> ! {
         let rank = &mut w.ranks[r];
         if rank.status == Status::Running {
             rank.status = status;
+            w.running -= 1;
         }
         let now = w.machine.now;
         w.record(|recorder| recorder.ended(r, now));
