@@ -31,10 +31,10 @@ impl Alarms {
 
     /// Sets or moves an instant; [`FineTime::NEVER`] removes it.
     pub fn set(&mut self, number: u32, at: FineTime) {
-        self.reach(number);
-        if self.at[number as usize] == at {
+        if self.of(number) == at {
             return;
         }
+        self.reach(number);
         debug_assert!(self.at.len().is_power_of_two(), "a tournament has a power of two of players");
         self.at[number as usize] = at;
         let mut place = (self.at.len() + number as usize) / 2;
@@ -52,7 +52,7 @@ impl Alarms {
     /// Sets or moves many.
     pub fn set_many(&mut self, moved: &[(u32, FineTime)]) {
         // Some matches of each on its own, or all matches.
-        if moved.len() * 8 < self.at.len() {
+        if moved.len() <= 1 || moved.len() * 8 < self.at.len() {
             moved.iter().for_each(|&(number, at)| self.set(number, at));
             return;
         }

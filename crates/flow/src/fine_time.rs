@@ -28,13 +28,12 @@ impl FineTime {
     pub fn after(self, seconds: f64) -> Self {
         debug_assert!(!seconds.is_nan(), "a span of time is a number");
         let units = seconds * SECOND;
-        if units < (1u64 << 52) as f64 {
-            // To the nearest, halves up: as `round` does, which is a call.
+        if units < (1u64 << 63) as f64 {
+            // To the nearest, halves up: as `round` does, which is a call. From 2^52 on there is no fraction.
             let whole = units.max(0.0) as i64;
             let up = units - whole as f64 >= 0.5;
             Self(self.0 + (whole as u64 + u64::from(up)) as u128)
         } else if units < (1u128 << 104) as f64 {
-            // From 2^52 on there is no fraction.
             Self(self.0 + units as u128)
         } else {
             Self::NEVER
@@ -47,6 +46,12 @@ impl FineTime {
         let units = self.0.saturating_sub(earlier.0);
         // Most spans fit a word, whose conversion is an instruction.
         (if units >> 64 == 0 { units as u64 as f64 } else { long(units) }) / SECOND
+    }
+
+    /// What comes before this rounds to a picosecond or an earlier one; for [`Ps::MAX`] everything does.
+    #[must_use]
+    pub fn after_rounding_to(ps: Ps) -> Self {
+        if ps == Ps::MAX { Self::NEVER } else { Self((u128::from(ps) << DIGITS) + (1 << (DIGITS - 1))) }
     }
 
     /// The nearest picosecond.
@@ -89,11 +94,16 @@ mod tests {
         assert_eq!(FineTime::at(5).after(f64::INFINITY), FineTime::NEVER);
         assert_eq!(FineTime::at(7).after(-1.0), FineTime::at(7));
         assert!((FineTime::at(3).after(2.5e-13).exact_ps() - 3.25).abs() < 1e-9);
-        for units in [0.49, 0.5, 1.499_999, 1.5, 2.5, 1e15 + 0.5, 4.4e15] {
+        for units in [0.49, 0.5, 1.499_999, 1.5, 2.5, 1e15 + 0.5, 4.4e15, 4.6e15, 9.1e18, 9.3e18, 1e25] {
             assert_eq!(
                 FineTime::default().after(units / SECOND).0,
                 (units / SECOND * SECOND).round() as u128
             );
+        }
+        for ps in [0, 1, 7, 1 << 63, Ps::MAX - 1] {
+            let border = FineTime::after_rounding_to(ps);
+            assert_eq!(FineTime(border.0 - 1).rounded(), ps);
+            assert_eq!(border.rounded(), ps + 1);
         }
         assert!((FineTime::at(10).since(FineTime::at(4)) - 6e-12).abs() < 1e-24);
     }

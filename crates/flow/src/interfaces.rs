@@ -103,20 +103,18 @@ impl MessageNetwork for Interfaces {
     fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
         while let Some(time) = self.next.filter(|&t| t <= until) {
             while self.step(time) {}
-            let next = self.sharing.next();
-            let mut over = std::mem::take(&mut self.over);
-            let any = !over.is_empty();
-            for o in over.drain(..) {
-                let route = self.routes[o.tag as usize];
+            self.next = self.sharing.next().map(FineTime::rounded);
+            if self.over.is_empty() {
+                continue;
+            }
+            for &Over { tag, .. } in &self.over {
+                let route = self.routes[tag as usize];
                 self.network.count(&self.sharing, route, false);
                 self.sharing.forget(route);
-                arrived.push(o.tag);
+                arrived.push(tag);
             }
-            self.over = over;
-            self.next = next.map(FineTime::rounded);
-            if any {
-                return time;
-            }
+            self.over.clear();
+            return time;
         }
         until
     }

@@ -29,6 +29,8 @@ pub struct Route {
     pub latency: f64,
     /// Bundles of its flows.
     bundles: Vec<u32>,
+    /// Bandwidth of its slowest link, and the count of changed bandwidths for which it was found.
+    slowest: (f64, u64),
     /// It was made for one message: [`Sharing::forget`] gives it back.
     passing: bool,
 }
@@ -147,6 +149,8 @@ pub struct Sharing {
     /// Links that are down, with the bandwidths that they have when they are up again.
     down: SortedMap<u32, f64>,
     now: FineTime,
+    /// Bandwidths that changed so far.
+    bandwidth_changes: u64,
     begun: u64,
     active: u64,
     /// What was used of each link, in bytes.
@@ -187,6 +191,7 @@ impl Sharing {
             changes: Vec::new(),
             down: SortedMap::new(),
             now: FineTime::default(),
+            bandwidth_changes: 0,
             begun: 0,
             active: 0,
             used: Vec::new(),
@@ -266,10 +271,10 @@ impl Sharing {
 
     /// A flow begins at `at` (not before what was last done): its latency first. `rate` is its own cap in bytes per second.
     pub fn begin(&mut self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
-        let row = &self.routes[route as usize];
         let (bandwidth, latency) = self.rules.factors(bytes);
-        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
+        let slowest = self.slowest(route);
         let held = self.rules.cap(0.0, slowest, rate, bandwidth);
+        let row = &self.routes[route as usize];
         // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
         debug_assert!(until >= self.now, "a latency does not end in the past");
@@ -331,7 +336,7 @@ impl Sharing {
     /// The first half of [`Sharing::step`]: what happens. [`Sharing::settle`] must follow, which finds the shares; between them flows may be divided
     /// anew. None if there was nothing to do.
     pub fn happen(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<Instant> {
-        let at = self.next().filter(|m| m.rounded() <= until)?;
+        let at = self.next().filter(|&next| next < FineTime::after_rounding_to(until))?;
         Some(self.turn(at, over))
     }
 
@@ -347,9 +352,10 @@ impl Sharing {
 
     /// Does all that happens up to a picosecond. Appends flows that are over; gives the next moment.
     pub fn advance(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<FineTime> {
+        let border = FineTime::after_rounding_to(until);
         loop {
             let next = self.next();
-            match next.filter(|m| m.rounded() <= until) {
+            match next.filter(|&next| next < border) {
                 Some(at) => {
                     let instant = self.turn(at, over);
                     self.settle(instant);
@@ -362,7 +368,9 @@ impl Sharing {
     /// Does what happens at a moment, which is the next, but for its shares.
     fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) -> Instant {
         debug_assert!(at >= self.now, "moments do not go back");
-        self.close_windows(at);
+        if self.window.is_some() {
+            self.close_windows(at);
+        }
         self.now = at;
         let window = at.simultaneous_until();
         // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
@@ -550,6 +558,15 @@ impl Sharing {
         self.nothing_waits(at);
         self.moved.clear();
         self.share_detached(at);
+        if !self.solver.passes() {
+            self.share_again(at);
+        }
+        self.alarms.set_many(&self.moved);
+        self.look_at_shares();
+    }
+
+    /// Finds the shares of those on their links.
+    fn share_again(&mut self, at: FineTime) {
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());
@@ -561,9 +578,7 @@ impl Sharing {
             let next = self.next_end(bundle, at);
             self.moved.push((bundle, next));
         }
-        self.alarms.set_many(&self.moved);
         self.listed = changed;
-        self.look_at_shares();
     }
 
     /// When the first flow of a bundle is over at the share that it has.

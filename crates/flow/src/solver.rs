@@ -269,6 +269,18 @@ impl Solver {
         self.free.push(sharer);
     }
 
+    /// True if nothing changed but sharers that are detached: a solution would find nothing else. It is counted as one.
+    #[must_use]
+    pub fn passes(&mut self) -> bool {
+        if self.whole || !self.touched.is_empty() || !self.fresh.is_empty() {
+            return false;
+        }
+        let (asked, visits) = std::mem::take(&mut self.detached);
+        self.visits += visits;
+        self.choose_method(asked, visits);
+        true
+    }
+
     /// Finds the max-min fair levels after all that was added, changed and removed. Returns the sharers whose share may have changed,
     /// each once.
     pub fn solve(&mut self) -> &[u32] {

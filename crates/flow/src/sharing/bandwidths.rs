@@ -84,6 +84,7 @@ impl Sharing {
     fn change_bandwidth(&mut self, at: FineTime, link: u32, bandwidth: f64) {
         debug_assert!(bandwidth >= 0.0, "a bandwidth is not negative");
         self.meet(link);
+        self.bandwidth_changes += 1;
         self.solver.set_capacity(link, bandwidth);
         self.audit(|audit| audit.link(link, bandwidth));
         if self.is_pipe(link) {

@@ -55,9 +55,9 @@ impl Sharing {
 
     /// Gives a flow that is in no bundle another route, whose latency is returned.
     fn put_on(&mut self, flow: u32, route: u32) -> f64 {
-        let row = &self.routes[route as usize];
-        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
-        let (latency, held) = (row.latency, self.rules.cap(0.0, slowest, None, 1.0));
+        let slowest = self.slowest(route);
+        let held = self.rules.cap(0.0, slowest, None, 1.0);
+        let latency = self.routes[route as usize].latency;
         let windowed = self.rules.windowed(latency);
         let f = &mut self.flows[flow as usize];
         f.held = held.min(f.own);

@@ -74,7 +74,17 @@ impl Sharing {
         } else {
             (Vec::new(), summed)
         };
-        let route = Route { links, parts, hops, uses, pipes, latency, bundles: Vec::new(), passing: false };
+        let route = Route {
+            links,
+            parts,
+            hops,
+            uses,
+            pipes,
+            latency,
+            bundles: Vec::new(),
+            slowest: (0.0, u64::MAX),
+            passing: false,
+        };
         if let Some(free) = self.forgotten.pop() {
             self.routes[free as usize] = route;
             return free;
@@ -89,6 +99,17 @@ impl Sharing {
         let parts = route.parts.iter().copied().chain(std::iter::repeat(1.0));
         let all = route.links.iter().zip(parts).map(|(&l, part)| self.solver.capacity(l) / part);
         all.filter(|&bandwidth| bandwidth > 0.0)
+    }
+
+    /// The least bandwidth of a route's links, which is found again where one has changed.
+    pub(super) fn slowest(&mut self, route: u32) -> f64 {
+        let row = &self.routes[route as usize];
+        if row.slowest.1 == self.bandwidth_changes {
+            return row.slowest.0;
+        }
+        let slowest = self.bandwidths(row).fold(f64::INFINITY, f64::min);
+        self.routes[route as usize].slowest = (slowest, self.bandwidth_changes);
+        slowest
     }
 
     /// When a flow that begins at `at` is over if nobody else ever begins: see [`Sharing::begin`].
