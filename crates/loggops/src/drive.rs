@@ -223,8 +223,10 @@ impl DelayDomain {
         } else {
             due.sort_unstable_by_key(|e| e.host);
         }
+        // Few hosts stay in the caches.
+        let prepares = self.large();
         for (n, &entry) in due.iter().enumerate() {
-            for (stage, ahead) in AHEAD.into_iter().enumerate() {
+            for (stage, ahead) in AHEAD.into_iter().enumerate().filter(|_| prepares) {
                 if let Some(later) = due.get(n + ahead) {
                     self.prepare(stage, later);
                 }

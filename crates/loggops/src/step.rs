@@ -28,6 +28,21 @@ use ranks::{
 };
 use workload::program::{Kind, mpi::Mode};
 
+/// The first by time and stamp of what is offered.
+#[derive(Default)]
+struct First {
+    next: Option<Next>,
+}
+
+impl First {
+    #[inline]
+    fn offer(&mut self, time: Ps, stamp: Stamp, what: What, row: u32) {
+        if self.next.is_none_or(|first| (time, stamp) < (first.time, first.stamp)) {
+            self.next = Some(Next { time, stamp, what, row });
+        }
+    }
+}
+
 fn by_arrival(a: &Message, b: &Message) -> bool {
     (a.arrival, a.stamp) < (b.arrival, b.stamp)
 }
@@ -39,48 +54,69 @@ fn by_stamp(a: &Message, b: &Message) -> bool {
 impl DelayDomain {
     /// What happens next at a host.
     pub(super) fn next(&mut self, host: u32) -> Option<Next> {
-        let mut best: Option<Next> = None;
-        let mut offer = |time: Ps, stamp: Stamp, what: What, row: u32| {
-            if best.is_none_or(|b| (time, stamp) < (b.time, b.stamp)) {
-                best = Some(Next { time, stamp, what, row });
-            }
-        };
         self.admit(host);
-        for cpu in 0..self.cx.cpus as u8 {
-            let core = self.hosts.core(host, cpu);
-            if !core.calcs.is_empty() {
-                let row = core.calcs.head;
-                offer(core.free, self.window.get(row).stamp, What::Calc { cpu }, row);
-            }
-            if !core.recvs.is_empty() {
-                let row = core.recvs.head;
-                let r = self.window.get(row);
-                offer(r.ready, r.stamp, What::Recv { cpu }, row);
-            }
-            for nic in 0..self.cx.nics as u8 {
-                let (lane, clock) = (self.hosts.lane(host, cpu, nic), self.hosts.nic(host, nic));
-                if !lane.sends.is_empty() {
-                    let row = lane.sends.head;
-                    let stamp = self.window.get(row).stamp;
-                    let send = if self.keeps(host, row) { 0 } else { clock.send };
-                    offer(core.free.max(send), stamp, What::Send { cpu, nic }, row);
-                }
-                if lane.ready != NIL {
-                    let &Message { stamp, landed, .. } = self.messages.get(lane.ready);
-                    let receive = if self.cx.landing || landed { 0 } else { clock.receive };
-                    offer(core.free.max(receive), stamp, What::Ready { cpu, nic }, lane.ready);
-                }
-            }
+        let mut first = First::default();
+        self.offer_core(host, 0, &mut first);
+        self.offer_lane(host, 0, 0, &mut first);
+        if self.cx.cpus > 1 || self.cx.nics > 1 {
+            self.offer_others(host, &mut first);
         }
         if let Some((time, stamp, row)) = self.slices.next(host) {
-            offer(time, stamp, What::Slice, row);
+            first.offer(time, stamp, What::Slice, row);
         }
         let inbox = self.hosts.get(host).inbox;
         if inbox != NIL {
             let message = self.messages.get(inbox);
-            offer(message.arrival, message.stamp, What::Arrival, inbox);
+            first.offer(message.arrival, message.stamp, What::Arrival, inbox);
         }
-        best
+        first.next
+    }
+
+    /// What waits for a processor alone.
+    #[inline(always)]
+    fn offer_core(&self, host: u32, cpu: u8, first: &mut First) {
+        let core = self.hosts.core(host, cpu);
+        if !core.calcs.is_empty() {
+            let row = core.calcs.head;
+            first.offer(core.free, self.window.get(row).stamp, What::Calc { cpu }, row);
+        }
+        if !core.recvs.is_empty() {
+            let row = core.recvs.head;
+            let r = self.window.get(row);
+            first.offer(r.ready, r.stamp, What::Recv { cpu }, row);
+        }
+    }
+
+    /// What waits for a processor and an interface.
+    #[inline(always)]
+    fn offer_lane(&self, host: u32, cpu: u8, nic: u8, first: &mut First) {
+        let (lane, clock) = (self.hosts.lane(host, cpu, nic), self.hosts.nic(host, nic));
+        let free = self.hosts.core(host, cpu).free;
+        if !lane.sends.is_empty() {
+            let row = lane.sends.head;
+            let send = if self.keeps(host, row) { 0 } else { clock.send };
+            first.offer(free.max(send), self.window.get(row).stamp, What::Send { cpu, nic }, row);
+        }
+        if lane.ready != NIL {
+            let &Message { stamp, landed, .. } = self.messages.get(lane.ready);
+            let receive = if self.cx.landing || landed { 0 } else { clock.receive };
+            first.offer(free.max(receive), stamp, What::Ready { cpu, nic }, lane.ready);
+        }
+    }
+
+    /// What waits for further processors and interfaces than the first. Most hosts have none, so this is no loop that they go through.
+    #[cold]
+    fn offer_others(&self, host: u32, first: &mut First) {
+        for cpu in 0..self.cx.cpus as u8 {
+            if cpu > 0 {
+                self.offer_core(host, cpu, first);
+            }
+            for nic in 0..self.cx.nics as u8 {
+                if cpu | nic > 0 {
+                    self.offer_lane(host, cpu, nic, first);
+                }
+            }
+        }
     }
 
     /// When a host's resources for a message are free.
@@ -105,9 +141,9 @@ impl DelayDomain {
             if inbox == NIL {
                 return;
             }
-            let message = *self.messages.get(inbox);
-            let Message { arrival, cpu, nic, .. } = message;
-            if arrival >= self.available(host, &message) {
+            let message = self.messages.get(inbox);
+            let &Message { arrival, cpu, nic, .. } = message;
+            if arrival >= self.available(host, message) {
                 return;
             }
             self.leave_inbox(host);
@@ -363,6 +399,10 @@ impl DelayDomain {
     pub(super) fn take_in(&mut self, host: u32, message: Message) {
         debug_assert!(self.row(message.to) == host, "a message goes into the inbox of its receiver");
         let row = self.messages.take(message);
+        self.put_in(host, row);
+    }
+
+    fn put_in(&mut self, host: u32, row: u32) {
         let inbox = self.hosts.get(host).inbox;
         self.hosts.edit(host).inbox = heap::push(&mut self.messages, inbox, row, by_arrival);
     }
@@ -394,13 +434,15 @@ impl DelayDomain {
             self.cx.landing && !self.messages.get(row).landed,
             "an interface takes a message in once"
         );
-        let m = *self.messages.get(row);
-        self.messages.give(row);
-        let time = self.cx.landing(self.source(&m), m.to, m.bytes);
-        let clock = self.hosts.edit_nic(host, m.nic);
-        let last = m.arrival.max(clock.receive) + time;
+        let m = self.messages.get(row);
+        let (arrival, nic) = (m.arrival, m.nic);
+        let time = self.cx.landing(self.source(m), m.to, m.bytes);
+        let clock = self.hosts.edit_nic(host, nic);
+        let last = arrival.max(clock.receive) + time;
         clock.receive = last + self.cx.config.gap;
-        self.take_in(host, Message { arrival: last, landed: true, ..m });
+        let m = self.messages.edit(row);
+        (m.arrival, m.landed, m.next, m.child) = (last, true, NIL, NIL);
+        self.put_in(host, row);
     }
 
     fn arrive(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {

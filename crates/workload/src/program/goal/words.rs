@@ -6,6 +6,31 @@ use std::ops::Range;
 /// What reading a part of a line gives.
 pub(super) type Step<T> = Result<T, Mistake>;
 
+/// Classes of bytes, one bit each: a look into a table is cheaper than comparisons.
+const BLANK: u8 = 1;
+const DIGIT: u8 = 2;
+/// Begins a label or keyword.
+const LETTER: u8 = 4;
+
+/// The class of each byte.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\r' => BLANK,
+            b'0'..=b'9' => DIGIT,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => LETTER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Digits that always fit 64 bits.
+const FIT: usize = 19;
+
 /// The words of a line.
 pub(super) struct Words<'a> {
     /// The bytes of the line, without its end.
@@ -19,10 +44,18 @@ pub(super) struct Words<'a> {
 impl Words<'_> {
     /// The next byte that is not blank; 0 at the end, where a byte 0 would be seen as 1.
     pub(super) fn peek(&mut self) -> u8 {
-        while let Some(b' ' | b'\t' | b'\r') = self.text.get(self.at) {
+        self.skip(BLANK);
+        self.text.get(self.at).map_or(0, |&byte| byte.max(1))
+    }
+
+    /// Goes on behind all bytes of these classes.
+    #[inline]
+    fn skip(&mut self, classes: u8) {
+        while let Some(&byte) = self.text.get(self.at)
+            && CLASSES[usize::from(byte)] & classes != 0
+        {
             self.at += 1;
         }
-        self.text.get(self.at).map_or(0, |&byte| byte.max(1))
     }
 
     /// The mistake of something else standing here.
@@ -39,13 +72,11 @@ impl Words<'_> {
 
     /// A label or keyword.
     pub(super) fn word(&mut self, what: &str) -> Step<Range<usize>> {
-        let first = self.peek();
-        if !first.is_ascii_alphabetic() && first != b'_' {
+        if CLASSES[usize::from(self.peek())] != LETTER {
             return Err(self.wanted(what));
         }
         let start = self.at;
-        let rest = self.text[start..].iter();
-        self.at += rest.take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+        self.skip(LETTER | DIGIT);
         Ok(start..self.at)
     }
 
@@ -68,12 +99,14 @@ impl Words<'_> {
             return Err(self.wanted(what));
         }
         let start = self.at;
-        let mut value = Some(0u64);
-        while let Some(digit) = self.text.get(self.at).filter(|b| b.is_ascii_digit()) {
-            value = value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-            self.at += 1;
-        }
+        self.skip(DIGIT);
         let span = start..self.at;
+        let digits = self.text[span.clone()].iter().map(|digit| u64::from(digit - b'0'));
+        let value = if span.len() <= FIT {
+            Some(digits.fold(0, |value, digit| value * 10 + digit))
+        } else {
+            digits.fold(Some(0u64), |value, digit| value?.checked_mul(10)?.checked_add(digit))
+        };
         match value.filter(|&v| v <= max) {
             Some(value) => Ok((value, span)),
             None => Err(Mistake::new(self.line, span, format!("{what} is at most {max}"))),
