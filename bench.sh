@@ -105,6 +105,21 @@ instructions_per() {
   awk -v n="$name" -v a="${taken[0]}" -v b="${taken[1]}" -v x="${done[0]}" -v y="${done[1]}" 'BEGIN { printf "%-48s %6.0f\n", n, (b - a) / (y - x) }'
 }
 
+# Rounds of messages to the rank 1, 2, 4 .. after each, in GOAL.
+dissemination() {
+  awk -v n="$1" 'BEGIN {
+    print "num_ranks " n
+    for (rank = 0; rank < n; rank++) {
+      print "rank " rank " {"
+      for (step = 1; step < n; step *= 2) {
+        print "s" step ": send 8b to " (rank + step) % n " tag " step "\nr" step ": recv 8b from " (rank + n - step) % n " tag " step
+        if (step > 1) print "s" step " requires s" step / 2 "\ns" step " requires r" step / 2
+      }
+      print "}"
+    }
+  }'
+}
+
 instructions() {
   local hops=(chunk_hops experiment.duration) small=examples/dragonfly-72.toml parted program model place count taken=()
   instructions_per 'chunk-hop, dragonfly-72, 100 %' "${hops[@]}" '20 us' '60 us' $small
@@ -138,6 +153,12 @@ END
     done
     printf '%-48s %6.0f\n' "Portals $model, one in flight" $(((taken[1] - taken[0]) / 10000))
   done
+  taken=()
+  for count in 1024 2048; do
+    dissemination $count >"$place/$count.goal"
+    taken+=("$(counted run examples/sweep3d-loggops.toml --set "job.0.file=$place/$count.goal")")
+  done
+  printf '%-48s %6.0f\n' 'operation of GOAL text, dissemination' $(((taken[1] - taken[0]) / 24576))
   rm -r "$place"
 }
 

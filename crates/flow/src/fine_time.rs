@@ -64,8 +64,10 @@ impl FineTime {
     /// Picoseconds, with what a float holds of the fraction.
     #[must_use]
     pub fn exact_ps(self) -> f64 {
-        let (whole, rest) = (self.0 >> DIGITS, self.0 & ((1 << DIGITS) - 1));
-        whole as f64 + rest as f64 / (1u64 << DIGITS) as f64
+        let (whole, rest) = (self.0 >> DIGITS, self.0 as u64 & ((1 << DIGITS) - 1));
+        // Most instants fit a word, whose conversion is an instruction.
+        let whole = if whole >> 64 == 0 { whole as u64 as f64 } else { long(whole) };
+        whole + rest as f64 / (1u64 << DIGITS) as f64
     }
 
     /// Until when things count as simultaneous with this: 2^-10 ps, or what a float can resolve of a long time.
@@ -75,7 +77,7 @@ impl FineTime {
     }
 }
 
-/// A span of more than a word.
+/// What is more than a word.
 #[cold]
 #[inline(never)]
 fn long(units: u128) -> f64 {
