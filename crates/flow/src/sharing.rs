@@ -236,27 +236,6 @@ impl Sharing {
         pipes.fold(cap, |cap, &(link, usage)| cap.min(self.solver.capacity(link) / usage))
     }
 
-    /// Says that a route is for one message alone.
-    pub fn pass(&mut self, route: u32) {
-        debug_assert!(!self.routes[route as usize].passing, "a route is for one message alone");
-        self.routes[route as usize].passing = true;
-    }
-
-    /// Gives a route back that was for one message alone, once that is over; others stay.
-    pub fn forget(&mut self, route: u32) {
-        if self.routes[route as usize].passing {
-            let bundles = &self.routes[route as usize].bundles;
-            debug_assert!(bundles.is_empty(), "no flow is on a route that is given back");
-            self.forgotten.push(route);
-        }
-    }
-
-    /// A route, by the number that it was given.
-    #[must_use]
-    pub fn route_of(&self, route: u32) -> &Route {
-        &self.routes[route as usize]
-    }
-
     /// True if the way back matters.
     #[must_use]
     pub fn has_cross_traffic(&self) -> bool {

@@ -34,7 +34,7 @@ pub struct ModelEntry {
     /// Keys of `[[job]]` that it reads.
     pub job_keys: JobKeys,
     /// Keys of `[model]` that choose from lists, such as router architectures. They stand among `about`'s keys, too, which document them;
-    /// what they choose brings no keys.
+    /// what they choose may bring keys of its own to `[model]`.
     pub choices: &'static [ChoiceEntry],
     /// Further lists that names in its sections come from, such as allocators; those of choices are not here.
     pub lists: &'static [&'static List],

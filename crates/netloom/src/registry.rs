@@ -117,7 +117,7 @@ impl Registry {
     /// With one entry more of a list that belongs to a model, such as "predictors".
     ///
     /// # Panics
-    /// Also if no model has such a list, or its entries are of another type.
+    /// Also if no model has such a list, its entries are of another type, or a key that it brings to `[model]` is there already.
     #[must_use]
     pub fn with_listed(mut self, plural: &str, entry: &'static dyn Listed) -> Self {
         let list = self.lists().into_iter().find(|list| list.plural == plural);
@@ -127,6 +127,10 @@ impl Registry {
         assert!(all.iter().all(|e| kind(*e) == kind(entry)), "entries of {plural} are of another type");
         let name = entry.about().name;
         assert!(all.iter().all(|e| e.about().name != name), "`{name}` is registered already");
+        let models = self.models.iter().filter(|m| m.choices.iter().any(|c| c.list.plural == plural));
+        let mut known = models.flat_map(|m| m.about.params);
+        let taken = known.find(|p| entry.about().params.iter().any(|own| own.name == p.name));
+        assert!(taken.is_none(), "`{name}` has a key that [model] has already: {taken:?}");
         self.own.push((list.plural, entry));
         self
     }

@@ -134,6 +134,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         change: parts.change,
         jobs: parts.jobs,
         packet: packet?,
+        values: std::sync::Arc::new(parts.written.model.values.clone()),
         seed: parts.seed,
         ties: 0,
         until: parts.until?,

@@ -23,6 +23,7 @@ use crate::{
 };
 use base::{
     index::{Column, LinkId, PortId, RankId, RouterId, TerminalId},
+    param::Values,
     rate::{Bandwidth, Span},
     rng::{Purpose, Stream},
     time::Ps,
@@ -134,6 +135,8 @@ pub struct Network {
     pub rails: Rails,
     /// Parameters of the model, as the experiment gives them.
     pub config: PacketConfig,
+    /// Keys of `[model]` with their values, those of the router architecture among them.
+    pub values: Arc<Values>,
     /// By link class; injection links come last.
     pub timings: Vec<Timing>,
     /// What the jobs do.
@@ -326,6 +329,7 @@ impl Network {
             routes,
             rails: Rails::new(setup),
             config,
+            values: Arc::clone(&setup.values),
             part_shift: part_shift(&timings),
             timings,
             work: setup.jobs.iter().map(|j| j.work.clone()).collect(),

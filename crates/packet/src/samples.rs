@@ -63,6 +63,7 @@ pub fn setup(
         links,
         jobs: vec![job],
         packet,
+        values: Arc::default(),
         seed: 1,
         ties: 0,
         until: Until::Time(100_000_000),

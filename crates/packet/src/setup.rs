@@ -4,7 +4,7 @@ use crate::{
     adapter::config::Adapter, config::PacketConfig, congestion_control::CongestionControl,
     hybrid::HybridSetup, services::classes::Services, transport::config::Resilience,
 };
-use base::time::Ps;
+use base::{param::Values, time::Ps};
 use fabric::{graph::Fabric, routing::Routing};
 use model::{
     energy::Energy,
@@ -30,6 +30,8 @@ pub struct Setup {
     pub jobs: Vec<JobSetup>,
     /// Parameters of the packet model.
     pub packet: PacketConfig,
+    /// Keys of `[model]`, those of the router architecture among them.
+    pub values: Arc<Values>,
     /// Seed of every random stream.
     pub seed: u64,
     /// Chooses another order of simultaneous events with the same random streams; 0 for the usual one.

@@ -182,6 +182,17 @@ mod tests {
         for scheduler in ["conservative", "optimistic"] {
             assert_eq!(ours.summary.fingerprint, run("longest-first", scheduler).summary.fingerprint);
         }
+        let counted = |key: &str, chunks: u32, router: &str| {
+            let ring = Experiment::from_text(RING).with_registry(registry()).set("model.router", router);
+            let ring = ring.set("job.0.distance", 3).set("job.0.load", 0.9).set(key, chunks);
+            ring.run().map(|run| run.summary.fingerprint)
+        };
+        let of = |chunks| counted("model.counted", chunks, "longest-first").expect("its key is known");
+        assert_ne!(of(1), of(1000), "the key has an effect");
+        let error = counted("model.counted", 1, "window").expect_err("it is another router's key");
+        assert!(error.to_string().contains("no key `counted`"), "{error}");
+        let error = counted("model.countd", 1, "longest-first").expect_err("it is nobody's key");
+        assert!(error.to_string().contains("countd"), "{error}");
         let reported = |registry: Registry, name: &str| {
             let error = Experiment::from_text(RING).with_registry(registry).set("model.router", name).run();
             let Err(Error::Experiment(mistakes)) = error else { panic!("a mistake of the experiment") };

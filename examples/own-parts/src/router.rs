@@ -1,6 +1,6 @@
 //! A router architecture of one's own: ideal output queues, the longest of which goes first.
 //!
-//! It is what `output-queued` is, but for the order in which an output serves its virtual channels. Handlers are functions over the network
+//! It is what `output-queued` is, but for the order in which an output serves its virtual channels. It has a key of its own in `[model]`. Handlers are functions over the network
 //! of a partition, `Net`, which has links, credits and statistics; the architecture says only what waits where and what starts when. All
 //! that changes stands in tables of mode `M`, so that it can be saved, run in parallel and, in mode `Undo`, taken back.
 
@@ -8,6 +8,7 @@ use netloom::{
     base::{
         hash::Fingerprint,
         index::{ChannelId, LinkId},
+        param::{Kind, Param},
         registry::About,
         time::{NEVER, Ps},
     },
@@ -32,9 +33,13 @@ use std::{cmp::Reverse, marker::PhantomData};
 /// What `[model] router` can name, with one line.
 pub static LONGEST_FIRST: RouterEntry = RouterEntry::of::<LongestFirst>();
 
-/// It keeps everything in the shared rows.
+/// It keeps everything that changes in the shared rows.
 #[derive(Clone, PartialEq)]
-struct LongestFirst<M: Mode = Undo>(PhantomData<M>);
+struct LongestFirst<M: Mode = Undo> {
+    /// Chunks of a virtual channel that count.
+    counted: usize,
+    mode: PhantomData<M>,
+}
 
 impl<M: Mode> Router for LongestFirst<M> {
     type Mode = M;
@@ -44,7 +49,12 @@ impl<M: Mode> Router for LongestFirst<M> {
         summary: "Ideal output queues; an output serves the longest",
         doc: "As `output-queued`, but an output sends from the virtual channel in which most chunks wait, of equals from the first.",
         source: "this example",
-        params: &[],
+        params: &[Param {
+            name: "counted",
+            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            default: Some("4294967295"),
+            doc: "Chunks of a virtual channel that count: longer queues are as long as this. With 1 the first channel always goes first.",
+        }],
     };
     const RULES: Rules = Rules {
         lag: 0,
@@ -60,8 +70,8 @@ impl<M: Mode> Router for LongestFirst<M> {
     /// Chunks that wait for the link.
     type Vc = List<ChunkRow>;
 
-    fn new(_: &Network, _: &Local) -> Self {
-        Self(PhantomData)
+    fn new(network: &Network, _: &Local) -> Self {
+        Self { counted: network.values.int("counted") as usize, mode: PhantomData }
     }
 
     fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
@@ -132,7 +142,7 @@ impl<M: Mode> Router for LongestFirst<M> {
             let ready = Self::with_room(n, cx, u);
             let waiting = |vc: &ChannelId| {
                 let own = n.vcs.get(n.vc_row(u, *vc)).own;
-                (own.iter(&n.chunks).count(), Reverse(*vc))
+                (own.iter(&n.chunks).take(n.router.counted).count(), Reverse(*vc))
             };
             let with_room = n.vcs_of(u).map(|(vc, _)| vc).filter(|vc| ready & vc.bit() != 0);
             let Some(vc) = with_room.max_by_key(waiting) else { continue };

@@ -93,6 +93,27 @@ impl Sharing {
         (self.routes.len() - 1) as u32
     }
 
+    /// Says that a route is for one message alone.
+    pub fn pass(&mut self, route: u32) {
+        debug_assert!(!self.routes[route as usize].passing, "a route is for one message alone");
+        self.routes[route as usize].passing = true;
+    }
+
+    /// Gives a route back that was for one message alone, once that is over; others stay.
+    pub fn forget(&mut self, route: u32) {
+        if self.routes[route as usize].passing {
+            let bundles = &self.routes[route as usize].bundles;
+            debug_assert!(bundles.is_empty(), "no flow is on a route that is given back");
+            self.forgotten.push(route);
+        }
+    }
+
+    /// A route, by the number that it was given.
+    #[must_use]
+    pub fn route_of(&self, route: u32) -> &Route {
+        &self.routes[route as usize]
+    }
+
     /// What each link of a route could let through of a flow, but for links without bandwidth: these hold it as long as they have none, and say nothing
     /// of its weight and of its cap for later.
     pub(super) fn bandwidths(&self, route: &Route) -> impl Iterator<Item = f64> {

@@ -18,6 +18,13 @@ use model::{
 /// What keys of `[model]` chose, by key.
 type Picked = Vec<(&'static str, &'static dyn Listed)>;
 
+/// All keys of `[model]` with a model, those of entries that it can choose included.
+pub(super) fn keys_of_model(model: &ModelEntry, choices: &Choices) -> Vec<&'static str> {
+    let entries = choices.of_model(model).iter().flat_map(|choice| &choice.entries);
+    let brought = entries.flat_map(|entry| entry.about().params);
+    model.about.params.iter().chain(brought).map(|p| p.name).collect()
+}
+
 /// `[model]` with what its keys chose. Keys of other models may be there as well and are left alone: an experiment changes its model by
 /// one word.
 pub(super) fn read_model(
@@ -29,21 +36,26 @@ pub(super) fn read_model(
     let model = choices.model.choose(table, home, diagnostics)?;
     let lists = choices.of_model(model);
     let chosen: Vec<_> = lists.iter().map(|c| c.choose(table, home, diagnostics)).collect();
-    let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
-    let others = choices.model.entries.iter().copied().flat_map(keys);
-    let others = others.filter(|key| keys(model).all(|own| own != *key));
+    let own = keys_of_model(model, choices);
+    let others = choices.model.entries.iter().flat_map(|other| keys_of_model(other, choices));
+    let others = others.filter(|key| !own.contains(key));
     let picks = lists.iter().map(|c| c.key);
     let also: Vec<&str> = [choices.model.key, DERIVED].into_iter().chain(others).chain(picks).collect();
-    let own = model.about.params.iter().copied();
-    let params = own.filter(|p| lists.iter().all(|c| c.key != p.name)).collect();
-    let title = &choices.model.title;
-    let spec = Spec { title, params, also: &also, elsewhere: Vec::new(), lenient: false };
+    let brought: Vec<Param> = chosen.iter().flatten().flat_map(|c| c.about().params).copied().collect();
+    let params = model.about.params.iter().filter(|p| lists.iter().all(|c| c.key != p.name));
+    let spec = Spec {
+        title: &choices.model.title,
+        params: params.chain(&brought).copied().collect(),
+        also: &also,
+        elsewhere: lists.iter().zip(&chosen).flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
+        lenient: false,
+    };
     let mut section = reader::read(&spec, table, home, diagnostics);
     section.complete &= chosen.iter().all(Option::is_some);
     let picked: Picked =
         lists.iter().zip(chosen).filter_map(|(choice, chosen)| Some((choice.key, chosen?))).collect();
     // The file is written out again from the section: the names stand at their keys' places.
-    section.params = model.about.params.to_vec();
+    section.params = model.about.params.iter().chain(&brought).copied().collect();
     let names =
         picked.iter().map(|(key, entry)| ((*key).to_owned(), Value::Text(entry.about().name.to_owned())));
     section.values.0.extend(names);

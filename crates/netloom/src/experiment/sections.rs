@@ -9,7 +9,7 @@ use super::{
     jobs::{Job, read_jobs},
     keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
     network::{Links, rails_of, read_fabric},
-    own::{read_model, read_own},
+    own::{keys_of_model, read_model, read_own},
     plot::PLOT,
     portals::read_nodes,
     sweep::SWEEP,
@@ -217,13 +217,14 @@ fn elsewhere(root: &Table, named: Option<&ModelEntry>, choices: &Choices) -> Vec
         _ => Vec::new(),
     };
     let mut all = Vec::new();
+    let of_jobs = |model: &ModelEntry| model.job_keys.params.iter().map(|p| p.name).collect::<Vec<_>>();
     for model in choices.model.entries.iter().filter(|m| m.about.name != named.about.name) {
         let sections = [
-            ("model", model.about.params, named.about.params),
-            ("job", model.job_keys.params, named.job_keys.params),
+            ("model", keys_of_model(model, choices), keys_of_model(named, choices)),
+            ("job", of_jobs(model), of_jobs(named)),
         ];
         for (section, theirs, own) in sections {
-            let keys = theirs.iter().map(|p| p.name).filter(|key| own.iter().all(|p| p.name != *key));
+            let keys = theirs.into_iter().filter(|key| !own.contains(key));
             let present = |key: &&'static str| tables(section).iter().any(|t| t.get(key).is_some());
             let known =
                 |key: &&'static str| all.iter().any(|u: &Unread| (u.section, u.key) == (section, *key));

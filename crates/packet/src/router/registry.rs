@@ -78,13 +78,10 @@ pub struct RouterEntry {
 }
 
 impl RouterEntry {
-    /// The entry of an architecture. It has no keys: a router is made of the network, to which values of its own never come.
-    ///
-    /// # Panics
-    /// If its documentation declares keys; of a constant or static that ends the build.
+    /// The entry of an architecture. Keys that its documentation declares are keys of `[model]`; their values are in
+    /// [`Network::values`] when routers are made, and in [`Setup::values`] when it refuses a setup.
     #[must_use]
     pub const fn of<R: Router>() -> Self {
-        assert!(R::ABOUT.params.is_empty(), "a router architecture has no keys");
         Self {
             about: R::ABOUT,
             rules: R::RULES,
@@ -100,9 +97,6 @@ impl RouterEntry {
     }
 
     /// The same of an architecture that nobody runs for its speed: plain runs are made with all features, and one copy less is compiled.
-    ///
-    /// # Panics
-    /// As [`RouterEntry::of`].
     #[must_use]
     pub const fn of_ideal<R: Router>() -> Self {
         Self { plain: Compiled::of::<R::In<Full>>(), ..Self::of::<R>() }

@@ -327,6 +327,7 @@ impl Sketch {
             change: None,
             links,
             packet,
+            values: Arc::default(),
             seed: self.seed,
             ties: 0,
             until: Until::WorkloadDone { limit: 1 << 45 },
