@@ -40,8 +40,8 @@ const RULES: [(&str, &str); 5] = [
     ("LV08", "network/model:LV08 network/crosstraffic:1"),
 ];
 
-/// Most that an end may be off, as a share of its time: SimGrid counts what is left of a flow to 1e-9 of a second.
-const BOUND: f64 = 1e-6;
+/// Most that an end may be off, as a share of its time. SimGrid takes events together that are less than `surf/precision` apart: 1e-12 s here.
+const BOUND: f64 = 1e-8;
 
 /// The oracle, compiled; none where there is no SimGrid.
 fn oracle(directory: &Path) -> Option<PathBuf> {
@@ -395,7 +395,7 @@ fn random_flows_end_when_simgrid_says() {
         // Weights that depend on bandwidths let SimGrid's flows begin before their latency is over if a bandwidth changes meanwhile.
         let changing = !platform.profiles.is_empty();
         for (name, configuration) in RULES.into_iter().filter(|r| !(changing && r.0.starts_with("LV08"))) {
-            let settings: Vec<&str> = configuration.split(' ').chain(["surf/precision:1e-9"]).collect();
+            let settings: Vec<&str> = configuration.split(' ').chain(["surf/precision:1e-12"]).collect();
             let theirs = match theirs(
                 &Asked { oracle: &oracle, at: &at, platform: &platform, flows: &flows },
                 &settings,
