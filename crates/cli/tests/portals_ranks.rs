@@ -52,6 +52,43 @@ fn clocks_and_units_of_fortran_are_those_of_each_rank() {
     }
 }
 
+/// Threads that are over leave nothing behind: 2,000 of them, one after another, each with 128 KiB of thread-local variables.
+#[test]
+fn variables_of_threads_that_are_over_are_given_back() {
+    let text = r#"
+        #include <pthread.h>
+        #include <stdio.h>
+        static __thread char own[1 << 17];
+        static long resident(void) {
+            long all = 0, pages = 0;
+            FILE *file = fopen("/proc/self/statm", "r");
+            if (!file || fscanf(file, "%ld %ld", &all, &pages) != 2) return -1;
+            fclose(file);
+            return pages * 4;
+        }
+        static void *work(void *number) {
+            own[(long)number] += 1;
+            return (void *)(long)own[(long)number];
+        }
+        int main(void) {
+            long before = resident();
+            own[5] = 7;
+            for (long n = 0; n < 2000; n++) {
+                pthread_t thread;
+                void *result;
+                if (pthread_create(&thread, NULL, work, (void *)(n % 100))) return 1;
+                if (pthread_join(thread, &result) || result != (void *)1) return 2;
+            }
+            if (own[5] != 7) return 3;
+            long more = resident() - before;
+            if (more > 50000) printf("%ld KiB more\n", more);
+            puts("done");
+        }
+    "#;
+    let Some(program) = compile_text(text) else { return };
+    assert_eq!(program.good(2, &[], &[]), "done\ndone\n");
+}
+
 /// Locks, barriers and semaphores of threads, time-outs, tries in a loop: simulated time passes, or the deadlock is reported.
 #[test]
 fn whatever_waits_lets_time_pass() {

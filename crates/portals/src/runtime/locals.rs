@@ -40,6 +40,8 @@ pub struct Locals {
     pub modules: Vec<Module>,
     /// Thread whose contents are in the blocks.
     owner: Option<u32>,
+    /// It is over: nobody needs what it leaves there.
+    left: bool,
     /// Contents of the other threads, one after another.
     kept: SortedMap<u32, Vec<u8>>,
 }
@@ -60,6 +62,7 @@ impl Locals {
     }
 
     fn exchange(&mut self, thread: u32) {
+        let left = std::mem::take(&mut self.left);
         let Some(owner) = self.owner.replace(thread) else { return };
         let size = self.modules.iter().map(|m| m.size).sum();
         let mut old = vec![0u8; size];
@@ -90,12 +93,16 @@ impl Locals {
                 }
             }
         }
+        if left {
+            return;
+        }
         let before = self.kept.insert(owner, old);
         debug_assert!(before.is_none(), "contents of a thread that runs are in the blocks");
     }
 
-    /// A thread is over: nobody needs its contents any more.
+    /// A thread is over: nobody needs its contents any more. If they are in the blocks, the next thread's take their place.
     pub fn forget(&mut self, thread: u32) {
         self.kept.remove(&thread);
+        self.left |= self.owner == Some(thread);
     }
 }

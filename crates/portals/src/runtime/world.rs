@@ -502,6 +502,8 @@ pub fn end_thread(result: usize) -> ! {
         let current = w.current;
         debug_assert!(w.threads[current as usize].result.is_none(), "a thread ends once");
         w.threads[current as usize].result = Some(result);
+        w.ranks[rank].locals.forget(current);
+        w.shared.forget(current);
         w.wake_rank(rank);
     });
     loop {
