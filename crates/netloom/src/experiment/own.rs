@@ -43,7 +43,7 @@ pub(super) fn read_model(
     let picked: Picked =
         lists.iter().zip(chosen).filter_map(|(choice, chosen)| Some((choice.key, chosen?))).collect();
     // The file is written out again from the section: the names stand at their keys' places.
-    section.params = model.about.params.to_vec();
+    section.params = model.about.params.into();
     let names =
         picked.iter().map(|(key, entry)| ((*key).to_owned(), Value::Text(entry.about().name.to_owned())));
     section.values.0.extend(names);
@@ -84,7 +84,7 @@ fn read_one(
     let also: Vec<&str> = choices.choices.iter().map(|c| c.key).collect();
     let spec = Spec {
         title: &format!("[{}]", entry.about.name),
-        params,
+        params: params.into(),
         also: &also,
         elsewhere: both().flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
         lenient,
