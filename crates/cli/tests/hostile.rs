@@ -273,7 +273,7 @@ fn broken() -> Vec<(&'static str, String)> {
             "source,destination,bytes\n".to_owned() + &lines("0,x,1"),
         ),
         ("job.0.workload=pairs job.0.file=@ job.0.format=htsim", lines("0->x start 0 size 8")),
-        ("job.0.workload=matrix job.0.load=0.1 job.0.message=8 job.0.file=@", lines("0,1,x")),
+        ("job.0.workload=matrix job.0.load=0.1 job.0.message=8B job.0.file=@", lines("0,1,x")),
         ("job.0.workload=ring job.0.placement=explicit job.0.placement_file=@", lines("word")),
         ("job.0.workload=uniform job.0.load=0.1 job.0.size_file=@", lines("word word")),
         ("job.0.workload=ring job.0.noise_file=@", lines("word word")),
@@ -334,9 +334,11 @@ fn broken_lists_of_options_are_counted() {
         (&mapping, list("72")),
         (&mapping, format!("{{\"mapping\": {{\"rank_to_host_index\": {}}}}}", list("\"word\""))),
         (&["--hosts", file], lines("word")),
+        (&["fabric", "import", file], "Switch 4 \"S\"\n".to_owned() + &lines("[1] word")),
     ] {
         fs::write(file, &text).unwrap();
-        let run = netloom(&[&dragonfly, options].concat());
+        let command = if options[0] == "fabric" { &[][..] } else { &dragonfly };
+        let run = netloom(&[command, options].concat());
         assert_eq!(run.status, 4, "{options:?} {}: {}", &text[..9], run.err);
         assert_eq!(run.err.matches("49900 more errors").count(), 1, "{options:?}: {}", run.err);
         assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100, "{options:?}");

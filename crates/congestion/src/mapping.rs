@@ -155,6 +155,24 @@ impl Mistake {
     }
 }
 
+/// Where a host stands in a list.
+#[derive(Clone, Copy)]
+enum At {
+    /// On a line of text.
+    Line(u64),
+    /// At this place of a list in JSON, from 0.
+    Entry(u64),
+}
+
+impl At {
+    fn mistake(self, message: &str) -> Mistake {
+        match self {
+            Self::Line(line) => Mistake::new(line, message),
+            Self::Entry(entry) => Mistake::whole(format!("entry {entry}: {message}")),
+        }
+    }
+}
+
 /// Hosts of the first ranks as they are read.
 struct Listed<'a> {
     finder: Finder<'a>,
@@ -164,13 +182,13 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    fn add(&mut self, line: u64, word: &str) {
+    fn add(&mut self, at: At, word: &str) {
         let Some(host) = self.finder.find(word) else {
-            return self.mistakes.push_with(|| Mistake::new(line, self.finder.unknown(word)));
+            return self.mistakes.push_with(|| at.mistake(&self.finder.unknown(word)));
         };
         if std::mem::replace(&mut self.used[host as usize], true) {
             let message = || format!("host `{word}` is there twice");
-            return self.mistakes.push_with(|| Mistake::new(line, message()));
+            return self.mistakes.push_with(|| at.mistake(&message()));
         }
         self.hosts.push(host);
     }
@@ -193,15 +211,19 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, Vec<Mistake>> 
         let before = text[..text.len() - trimmed.len()].matches('\n').count() as u64;
         let no_json = |e: serde_json::Error| Mistake::new(before + e.line() as u64, e.to_string());
         let whole: &RawValue = serde_json::from_str(trimmed).map_err(|e| vec![no_json(e)])?;
-        list_in(whole).elements(|element| match serde_json::from_str::<String>(element) {
-            Ok(name) => listed.add(0, &name),
-            Err(_) => listed.add(0, element),
+        let mut entries = (0..).map(At::Entry);
+        list_in(whole).elements(|element| {
+            let at = entries.next().unwrap_or(At::Entry(u64::MAX));
+            match serde_json::from_str::<String>(element) {
+                Ok(name) => listed.add(at, &name),
+                Err(_) => listed.add(at, element),
+            }
         })?;
     } else {
         for (line, text) in (1..).zip(text.lines()) {
             let word = text.split('#').next().unwrap_or("").trim();
             if !word.is_empty() {
-                listed.add(line, word);
+                listed.add(At::Line(line), word);
             }
         }
     }
@@ -218,7 +240,8 @@ fn list_in(whole: &RawValue) -> List<'_> {
         rank_to_host_index: Option<&'a RawValue>,
     }
     fn object(value: &RawValue) -> Option<Object<'_>> {
-        serde_json::from_str(value.get()).ok()
+        // A list of two would be one, too.
+        value.get().starts_with('{').then(|| serde_json::from_str(value.get()).ok())?
     }
     let outer = object(whole);
     let inner = outer.as_ref().and_then(|o| o.mapping).and_then(object);

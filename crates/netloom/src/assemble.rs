@@ -193,20 +193,18 @@ vcs = 1
         (prepared, built)
     }
 
-    const PROGRAMS: [(&str, &str); 9] = [
+    const PROGRAMS: [(&str, &str); 7] = [
         ("model.kind", "delay"),
         ("job.0.workload", "ring"),
         ("job.0.load", ""),
-        ("job.0.arrival", ""),
         ("job.0.message", ""),
         ("job.1.workload", "ring"),
         ("job.1.load", ""),
-        ("job.1.arrival", ""),
         ("job.1.message", ""),
     ];
 
     #[test]
-    fn mistakes_of_jobs_are_told_before_a_large_network_is_built() {
+    fn mistakes_of_jobs_come_before_a_large_network_is_built() {
         let of_placement = [("job.0.placement", "explicit"), ("job.0.placement_file", "/nowhere")];
         let ring = [("job.0.workload", "ring"), ("job.0.load", ""), ("job.0.message", "")];
         let noisy = [&ring[..], &[("job.0.noise_file", "/nowhere")]].concat();

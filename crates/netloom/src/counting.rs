@@ -6,6 +6,7 @@ use crate::{
     input::read_file,
 };
 use base::{
+    diag::SHOWN,
     index::{PortId, RouterId, TerminalId},
     param::Problem,
 };
@@ -190,7 +191,11 @@ fn usage(message: impl Into<String>) -> Error {
 }
 
 /// Mistakes in a file that an option names.
-fn wrong(file: &str, mistakes: Vec<Mistake>) -> Error {
+fn wrong(file: &str, mut mistakes: Vec<Mistake>) -> Error {
+    // How many more there are comes first: it is shown whatever is not.
+    if mistakes.len() > SHOWN {
+        mistakes.rotate_right(1);
+    }
     let named = mistakes.into_iter().map(|Mistake { line, message }| {
         let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
         Problem::new("file", format!("{place}: {message}"))

@@ -41,7 +41,7 @@ pub enum Owner {
     Entry {
         /// What an entry is called: `topology`.
         noun: &'static str,
-        /// Its name.
+        /// Its name in the registry.
         name: &'static str,
     },
     /// A section, by its title.
