@@ -96,7 +96,8 @@ pub(crate) fn sizes(chosen: &Chosen<Topology>) -> Option<Sizes> {
 pub fn large(experiment: &Experiment) -> Option<Sizes> {
     let chosen = experiment.fabric.as_ref()?;
     let in_file = chosen.entry.about.params.iter().any(|p| p.kind == Kind::File);
-    sizes(chosen).filter(|sizes| !in_file && sizes.ports > LARGE)
+    let can_be = |sizes: &Sizes| sizes.ports > LARGE && bytes_of(sizes, experiment.rails).is_some();
+    if in_file { None } else { sizes(chosen).filter(can_be) }
 }
 
 /// Refuses what the tables of the routing and the model cannot hold, by sizes alone: building it would take time and memory before the same is said.

@@ -43,8 +43,16 @@ enum Written<'a> {
     File(&'a str, &'a str),
 }
 
-/// A terminal as written, and what a message shows of a file: the number of the line from 1, the line and the word in it.
-type Entry<'a> = (Result<u64, ()>, u64, &'a str, &'a str);
+/// A terminal as written, and what a message shows of a file.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    /// None if the word is no number.
+    terminal: Option<u64>,
+    /// Number of the line, from 1.
+    number: u64,
+    line: &'a str,
+    word: &'a str,
+}
 
 impl<'a> Written<'a> {
     /// The terminals of all ranks.
@@ -55,17 +63,18 @@ impl<'a> Written<'a> {
         };
         let lines = (1..).zip(text.lines()).map(|(number, line)| {
             let word = line.split('#').next().unwrap_or("").trim();
-            (word.parse().map_err(drop), number, line, word)
+            Entry { terminal: word.parse().ok(), number, line, word }
         });
-        let lines = lines.filter(|(.., word)| !word.is_empty());
-        list.iter().map(|&terminal| (Ok(terminal), 0, "", "")).chain(lines)
+        let lines = lines.filter(|entry| !entry.word.is_empty());
+        let listed = |&terminal| Entry { terminal: Some(terminal), number: 0, line: "", word: "" };
+        list.iter().map(listed).chain(lines)
     }
 
     /// What is wrong with one of them.
-    fn problem(self, (_, number, line, word): Entry<'_>, message: String) -> Problem {
+    fn problem(self, entry: Entry<'_>, message: String) -> Problem {
         match self {
             Self::List(_) => Problem::new("terminals", message),
-            Self::File(path, _) => text::at(path, FILE, number, line, word, message),
+            Self::File(path, _) => text::at(path, FILE, entry.number, entry.line, entry.word, message),
         }
     }
 
@@ -85,8 +94,8 @@ impl<'a> Written<'a> {
         let (mut count, mut mistakes) = (0, Mistakes::default());
         for entry in self.entries() {
             count += 1;
-            if entry.0.is_err() {
-                let message = || format!("`{}` is not the number of a terminal", entry.3);
+            if entry.terminal.is_none() {
+                let message = || format!("`{}` is not the number of a terminal", entry.word);
                 mistakes.push_with(|| self.problem(entry, message()));
             }
         }
@@ -136,7 +145,7 @@ pub(crate) fn build(
     context.free.iter().for_each(|&terminal| on[terminal] = On::Nothing);
     let (mut mistakes, mut placed) = (Mistakes::default(), Vec::with_capacity(ranks));
     for (rank, entry) in written.entries().take(ranks).enumerate() {
-        let terminal = entry.0.unwrap_or(u64::MAX);
+        let terminal = entry.terminal.unwrap_or(u64::MAX);
         let id = u32::try_from(terminal).ok().map(TerminalId::new);
         let known = id.and_then(|id| Some((id, *on.get(id)?)));
         if let Some((id, On::Nothing)) = known {
