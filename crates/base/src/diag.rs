@@ -4,15 +4,15 @@
 //! into: a file, or an option of the command line that overrides one of its values. The library draws
 //! them (`netloom::render`).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// A text that mistakes can be made in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path of the file, or the option's name (`--set`).
     pub name: String,
-    /// The whole text, or an excerpt.
-    pub text: String,
+    /// The whole text, or an excerpt. Copies share it.
+    pub text: Arc<str>,
     /// Number of the text's first line: 1 unless it is an excerpt.
     pub first_line: u64,
 }
@@ -98,7 +98,7 @@ impl Diagnostics {
         text: impl Into<String>,
         first_line: u64,
     ) -> usize {
-        self.sources.push(Source { name: name.into(), text: text.into(), first_line });
+        self.sources.push(Source { name: name.into(), text: text.into().into(), first_line });
         self.sources.len() - 1
     }
 

@@ -273,6 +273,8 @@ fn broken() -> Vec<(&'static str, String)> {
             "source,destination,bytes\n".to_owned() + &lines("0,x,1"),
         ),
         ("job.0.workload=pairs job.0.file=@ job.0.format=htsim", lines("0->x start 0 size 8")),
+        ("job.0.workload=matrix job.0.load=0.1 job.0.message=8B job.0.file=@", lines("0,1,x")),
+        ("job.0.workload=ring job.0.placement=explicit job.0.placement_file=@", lines("word")),
         ("job.0.workload=uniform job.0.load=0.1 job.0.size_file=@", lines("word word")),
         ("job.0.workload=ring job.0.noise_file=@", lines("word word")),
         ("job.0.workload=trace job.0.file=@", "num_ranks 2\nrank 0 {\n".to_owned() + &lines("word") + "}\n"),
@@ -309,6 +311,37 @@ fn broken_lines_of_files_are_counted() {
         assert_eq!(run.err.matches("49900 more errors").count(), 1, "{keys}: {}", run.err);
         assert!(run.err.ends_with("errors found; the first 100 are shown\n"), "{keys}: {}", run.err);
         assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100, "{keys}");
+    }
+}
+
+/// So do lists that options of `netloom congestion` name.
+#[test]
+fn broken_lists_of_options_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broken");
+    let file = file.to_str().unwrap();
+    let dragonfly = ["congestion", EXAMPLE, "--runs", "1"];
+    let pairs = format!("pairs:{file}");
+    let (pairs, mapping) = (["--pattern", &pairs], ["--mapping", file]);
+    let lines = |line: &str| format!("{line}\n").repeat(MISTAKES);
+    let list = |element: &str| format!("[{}]", vec![element; MISTAKES].join(", "));
+    for (options, text) in [
+        (&pairs[..], lines("word")),
+        (&pairs, lines("word other")),
+        (&pairs, lines("0 72")),
+        (&mapping, lines("word")),
+        (&mapping, lines("0") + "0\n"),
+        (&mapping, list("72")),
+        (&mapping, format!("{{\"mapping\": {{\"rank_to_host_index\": {}}}}}", list("\"word\""))),
+        (&["--hosts", file], lines("word")),
+        (&["fabric", "import", file], "Switch 4 \"S\"\n".to_owned() + &lines("[1] word")),
+    ] {
+        fs::write(file, &text).unwrap();
+        let command = if options[0] == "fabric" { &[][..] } else { &dragonfly };
+        let run = netloom(&[command, options].concat());
+        assert_eq!(run.status, 4, "{options:?} {}: {}", &text[..9], run.err);
+        assert_eq!(run.err.matches("49900 more errors").count(), 1, "{options:?}: {}", run.err);
+        assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100, "{options:?}");
     }
 }
 

@@ -25,6 +25,7 @@ pub const CONGESTION: ModelEntry = ModelEntry {
     job_keys: JobKeys { after: "start", params: JOB, sharing: None },
     unread,
     ranks: true,
+    least: memory::least,
     ..ModelEntry::new(setup::ABOUT, build)
 };
 

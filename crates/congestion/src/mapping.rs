@@ -4,10 +4,16 @@
 //! ranks may have a subset of their own ([`part_first`]), which is shuffled by itself.
 
 use base::{
+    mistakes::Mistakes,
     rng::{Purpose, Stream},
     sorted::SortedMap,
 };
 use fabric::subnet::{NONE, Subnet};
+use serde::{
+    Deserialize, Deserializer,
+    de::{SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
 use std::collections::VecDeque;
 
 /// Which hosts take part if there are more than ranks (ORCS: `--subset`).
@@ -129,37 +135,145 @@ fn breadth_first(subnet: &Subnet) -> Vec<u32> {
     hosts
 }
 
+/// A mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Number of the line, from 1; 0 if the file as a whole, or a list in JSON, is meant.
+    pub line: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Mistake {
+    pub(crate) fn new(line: u64, message: impl Into<String>) -> Self {
+        Self { line, message: message.into() }
+    }
+
+    /// Of the whole file.
+    pub(crate) fn whole(message: impl Into<String>) -> Self {
+        Self::new(0, message)
+    }
+}
+
+/// Where a host stands in a list.
+#[derive(Clone, Copy)]
+enum At {
+    /// On a line of text.
+    Line(u64),
+    /// At this place of a list in JSON, from 0.
+    Entry(u64),
+}
+
+impl At {
+    fn mistake(self, message: &str) -> Mistake {
+        match self {
+            Self::Line(line) => Mistake::new(line, message),
+            Self::Entry(entry) => Mistake::whole(format!("entry {entry}: {message}")),
+        }
+    }
+}
+
+/// Hosts of the first ranks as they are read.
+struct Listed<'a> {
+    finder: Finder<'a>,
+    used: Vec<bool>,
+    hosts: Vec<u32>,
+    mistakes: Mistakes<Mistake>,
+}
+
+impl Listed<'_> {
+    fn add(&mut self, at: At, word: &str) {
+        let Some(host) = self.finder.find(word) else {
+            return self.mistakes.push_with(|| at.mistake(&self.finder.unknown(word)));
+        };
+        if std::mem::replace(&mut self.used[host as usize], true) {
+            let message = || format!("host `{word}` is there twice");
+            return self.mistakes.push_with(|| at.mistake(&message()));
+        }
+        self.hosts.push(host);
+    }
+}
+
 /// Hosts of the first ranks from the text of a file: a name, GUID (`0x..`) or number of a host on each line, or a JSON list of
 /// numbers (also as `rank_to_host_index` of an object `mapping`). The order of ranks; `#` begins a comment.
 ///
 /// # Errors
-/// Line (from 1; 0 for JSON) and text of the first mistake.
-pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, (u64, String)> {
-    let mut hosts = Vec::new();
-    let trimmed = text.trim_start();
-    let words: Vec<(u64, String)> = if trimmed.starts_with(['[', '{']) {
-        let json: serde_json::Value =
-            serde_json::from_str(trimmed).map_err(|e| (e.line() as u64, e.to_string()))?;
-        let list = json
-            .pointer("/mapping/rank_to_host_index")
-            .or_else(|| json.get("rank_to_host_index"))
-            .unwrap_or(&json);
-        let list = list.as_array().ok_or((0, "a mapping is a list of host numbers".to_owned()))?;
-        list.iter().map(|v| (0, v.as_str().map_or_else(|| v.to_string(), str::to_owned))).collect()
-    } else {
-        let lines = text.lines().map(|l| l.split('#').next().unwrap_or("").trim().to_owned());
-        (1..).zip(lines).filter(|(_, l)| !l.is_empty()).collect()
+/// Its mistakes: as many as are shown, and the number of the others.
+pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, Vec<Mistake>> {
+    let mut listed = Listed {
+        finder: Finder::new(subnet),
+        used: vec![false; subnet.hosts.len()],
+        hosts: Vec::new(),
+        mistakes: Mistakes::default(),
     };
-    let finder = Finder::new(subnet);
-    let mut used = vec![false; subnet.hosts.len()];
-    for (line, word) in words {
-        let host = finder.find(&word).ok_or_else(|| (line, finder.unknown(&word)))?;
-        if std::mem::replace(&mut used[host as usize], true) {
-            return Err((line, format!("host `{word}` is there twice")));
+    let trimmed = text.trim_start();
+    if trimmed.starts_with(['[', '{']) {
+        let before = text[..text.len() - trimmed.len()].matches('\n').count() as u64;
+        let no_json = |e: serde_json::Error| Mistake::new(before + e.line() as u64, e.to_string());
+        let whole: &RawValue = serde_json::from_str(trimmed).map_err(|e| vec![no_json(e)])?;
+        let mut entries = (0..).map(At::Entry);
+        list_in(whole).elements(|element| {
+            let at = entries.next().unwrap_or(At::Entry(u64::MAX));
+            match serde_json::from_str::<String>(element) {
+                Ok(name) => listed.add(at, &name),
+                Err(_) => listed.add(at, element),
+            }
+        })?;
+    } else {
+        for (line, text) in (1..).zip(text.lines()) {
+            let word = text.split('#').next().unwrap_or("").trim();
+            if !word.is_empty() {
+                listed.add(At::Line(line), word);
+            }
         }
-        hosts.push(host);
     }
-    Ok(hosts)
+    listed.mistakes.done(Mistake::whole).map(|()| listed.hosts)
+}
+
+/// Text of the list in a JSON value: that of an object, or the value itself.
+fn list_in(whole: &RawValue) -> List<'_> {
+    #[derive(Deserialize)]
+    struct Object<'a> {
+        #[serde(borrow)]
+        mapping: Option<&'a RawValue>,
+        #[serde(borrow)]
+        rank_to_host_index: Option<&'a RawValue>,
+    }
+    fn object(value: &RawValue) -> Option<Object<'_>> {
+        // A list of two would be one, too.
+        value.get().starts_with('{').then(|| serde_json::from_str(value.get()).ok())?
+    }
+    let outer = object(whole);
+    let inner = outer.as_ref().and_then(|o| o.mapping).and_then(object);
+    let list = inner.and_then(|o| o.rank_to_host_index).or(outer.and_then(|o| o.rank_to_host_index));
+    List(list.unwrap_or(whole).get())
+}
+
+/// A list in JSON. Its elements are read one by one: none is kept.
+struct List<'a>(&'a str);
+
+impl<'a> List<'a> {
+    /// Calls `each` with the text of every element.
+    fn elements(self, each: impl FnMut(&'a str)) -> Result<(), Vec<Mistake>> {
+        struct Elements<F>(F);
+        impl<'de, F: FnMut(&'de str)> Visitor<'de> for Elements<F> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+                while let Some(element) = list.next_element::<&RawValue>()? {
+                    (self.0)(element.get());
+                }
+                Ok(())
+            }
+        }
+        serde_json::Deserializer::from_str(self.0)
+            .deserialize_seq(Elements(each))
+            .map_err(|_| vec![Mistake::whole("a mapping is a list of host numbers")])
+    }
 }
 
 /// Hosts by what users call them.
@@ -267,6 +381,34 @@ mod tests {
             assert_eq!(search(&subnet), search(&again));
         }
         assert_eq!(names(&subnet, &subset(&subnet, Subset::LinearBfs, None, 4, 1)), ["H3", "H2", "H1", "H0"]);
+    }
+
+    #[test]
+    fn lists_are_lines_or_json() {
+        let subnet = network(b"digraph x { S -> H1; H1 -> S; S -> H2; H2 -> S; S -> H3; H3 -> S }");
+        let read = |text: &str| from_text(&subnet, text);
+        for text in [
+            "H3 # the last\n\n0\n",
+            "[2, 0]",
+            "\n[\"H3\", \"H1\"]",
+            r#"{"rank_to_host_index": [2, 0]}"#,
+            r#"{"mapping": {"rank_to_host_index": [2, 0]}, "rank_to_host_index": [1], "more": {}}"#,
+            r#"{"mapping": 3, "rank_to_host_index": [2, 0]}"#,
+        ] {
+            assert_eq!(read(text), Ok(vec![2, 0]), "{text}");
+        }
+        for (text, line, part) in [
+            ("H1\nH1\n", 2, "twice"),
+            ("[0, 0]", 0, "twice"),
+            ("[0, 3]", 0, "`3` is no host"),
+            ("[0, [1]]", 0, "`[1]` is no host"),
+            ("{}", 0, "a mapping is a list"),
+            ("\n\n[0,\n 1", 4, "EOF"),
+            ("[0] 1", 1, "trailing"),
+        ] {
+            let mistakes = read(text).expect_err(part);
+            assert!(mistakes[0].line == line && mistakes[0].message.contains(part), "{text}: {mistakes:?}");
+        }
     }
 
     #[test]

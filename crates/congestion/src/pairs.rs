@@ -8,8 +8,8 @@
 //! node01 HCA-1 -> node02 HCA-1
 //! ```
 
-use super::mapping::Finder;
-use base::{index::RankId, sorted::SortedMap};
+use super::mapping::{Finder, Mistake};
+use base::{index::RankId, mistakes::Mistakes, sorted::SortedMap};
 use fabric::subnet::Subnet;
 use workload::levels::Pair;
 
@@ -34,58 +34,97 @@ fn ends(line: &str) -> Option<(&str, &str)> {
     (!from.is_empty() && !to.is_empty()).then_some((from, to))
 }
 
-/// Reads a list. If all its words are numbers they are ranks, else hosts, by name, GUID (`0x..`) or number.
-///
-/// # Errors
-/// Line (from 1; 0 for the list as a whole) and text of the first mistake.
-pub fn from_text(subnet: &Subnet, text: &str) -> Result<PairList, (u64, String)> {
-    let mut lines: Vec<(u64, Option<(&str, &str)>)> = Vec::new();
-    for (number, line) in (1u64..).zip(text.lines()) {
-        let line = line.split('#').next().unwrap_or("").trim();
-        match line {
-            "" => {}
-            "level" => lines.push((number, None)),
-            _ => {
-                let both = ends(line)
-                    .ok_or_else(|| (number, "a pair is written: FROM TO, or FROM -> TO".to_owned()))?;
-                lines.push((number, Some(both)));
+/// A line of a list.
+enum Line<'a> {
+    Level,
+    Pair(&'a str, &'a str),
+    Wrong,
+}
+
+/// Lines of a list that say something, and their numbers from 1.
+fn lines(text: &str) -> impl Iterator<Item = (u64, Line<'_>)> {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
+        let line = match line.split('#').next().unwrap_or("").trim() {
+            "" => return None,
+            "level" => Line::Level,
+            line => ends(line).map_or(Line::Wrong, |(from, to)| Line::Pair(from, to)),
+        };
+        Some((number, line))
+    })
+}
+
+/// What the words of a list are.
+enum Names<'a> {
+    /// Ranks: the highest decides how many.
+    Ranks { most: u32 },
+    /// Hosts: a rank for each, in the order in which they come.
+    Hosts { finder: Finder<'a>, rank_of: SortedMap<u32, u32>, hosts: Vec<u32> },
+}
+
+impl Names<'_> {
+    /// The rank that a word means.
+    fn rank(&mut self, word: &str, known: u32) -> Result<RankId, String> {
+        match self {
+            Self::Ranks { most } => {
+                let number = word.parse().ok().filter(|&n: &u32| n < known);
+                let number = number
+                    .ok_or_else(|| format!("rank {word} is too many: the network has {known} hosts"))?;
+                *most = number.max(*most);
+                Ok(RankId::new(number))
+            }
+            Self::Hosts { finder, rank_of, hosts } => {
+                let host = finder.find(word).ok_or_else(|| finder.unknown(word))?;
+                let next = hosts.len() as u32;
+                let number = *rank_of.entry(host).or_insert_with(|| {
+                    hosts.push(host);
+                    next
+                });
+                Ok(RankId::new(number))
             }
         }
     }
-    let words = lines.iter().filter_map(|(_, pair)| *pair).flat_map(|(a, b)| [a, b]);
-    let of_ranks = words.clone().all(|word| word.parse::<u32>().is_ok());
-    let finder = Finder::new(subnet);
-    let (mut ranks, mut rank_of, mut hosts) = (0u32, SortedMap::new(), Vec::new());
-    let mut rank = |line: u64, word: &str| -> Result<RankId, (u64, String)> {
-        if of_ranks {
-            let most = subnet.hosts.len();
-            let number = word.parse().ok().filter(|&n: &u32| (n as usize) < most);
-            let number = number
-                .ok_or_else(|| (line, format!("rank {word} is too many: the network has {most} hosts")))?;
-            ranks = ranks.max(number + 1);
-            return Ok(RankId::new(number));
-        }
-        let host = finder.find(word).ok_or_else(|| (line, finder.unknown(word)))?;
-        let next = hosts.len() as u32;
-        let number = *rank_of.entry(host).or_insert_with(|| {
-            hosts.push(host);
-            next
-        });
-        Ok(RankId::new(number))
+}
+
+/// Reads a list. If all its words are numbers they are ranks, else hosts, by name, GUID (`0x..`) or number.
+///
+/// # Errors
+/// Its mistakes: as many as are shown, and the number of the others.
+pub fn from_text(subnet: &Subnet, text: &str) -> Result<PairList, Vec<Mistake>> {
+    let number = |word: &str| word.parse::<u32>().is_ok();
+    let of_ranks = lines(text).all(|(_, line)| !matches!(line, Line::Pair(a, b) if !number(a) || !number(b)));
+    let mut names = match of_ranks {
+        true => Names::Ranks { most: 0 },
+        false => Names::Hosts { finder: Finder::new(subnet), rank_of: SortedMap::new(), hosts: Vec::new() },
     };
-    let mut levels = vec![Vec::new()];
-    for (line, pair) in lines {
+    let (mut levels, mut mistakes, known) =
+        (vec![Vec::new()], Mistakes::default(), subnet.hosts.len() as u32);
+    for (number, line) in lines(text) {
+        let pair = match line {
+            Line::Level if levels.last().is_some_and(Vec::is_empty) => continue,
+            Line::Level => {
+                levels.push(Vec::new());
+                continue;
+            }
+            Line::Wrong => Err("a pair is written: FROM TO, or FROM -> TO".to_owned()),
+            Line::Pair(from, to) => {
+                names.rank(from, known).and_then(|from| Ok((from, names.rank(to, known)?)))
+            }
+        };
         match (pair, levels.last_mut()) {
-            (Some((from, to)), Some(level)) => level.push((rank(line, from)?, rank(line, to)?)),
-            _ => levels.push(Vec::new()),
+            (Ok(pair), Some(level)) => level.push(pair),
+            (Ok(_), None) => {}
+            (Err(message), _) => mistakes.push(Mistake::new(number, message)),
         }
     }
+    mistakes.done(Mistake::whole)?;
     levels.retain(|level| !level.is_empty());
     if levels.is_empty() {
-        return Err((0, "there is no pair in it".to_owned()));
+        return Err(vec![Mistake::whole("there is no pair in it")]);
     }
-    let ranks = if of_ranks { ranks } else { hosts.len() as u32 };
-    Ok(PairList { levels, ranks, hosts: (!of_ranks).then_some(hosts) })
+    Ok(match names {
+        Names::Ranks { most } => PairList { levels, ranks: most + 1, hosts: None },
+        Names::Hosts { hosts, .. } => PairList { levels, ranks: hosts.len() as u32, hosts: Some(hosts) },
+    })
 }
 
 #[cfg(test)]
@@ -95,7 +134,7 @@ mod tests {
 
     const NET: &str = "Switch 4 \"S\"\n[1] \"Ha\"[1]\n[2] \"Hb 1\"[1]\n[3] \"Hc\"[1]\nHca 1 \"Ha\"\nHca 1 \"Hb 1\"\nHca 1 \"Hc\"\n";
 
-    fn list(text: &str) -> Result<PairList, (u64, String)> {
+    fn list(text: &str) -> Result<PairList, Vec<Mistake>> {
         from_text(&read(vec![Source::memory("net", NET.as_bytes())]).expect("a network"), text)
     }
 
@@ -120,8 +159,8 @@ mod tests {
             ("Ha Hd\n", 1, "`Hd` is no host"),
             ("level\n# nothing\n", 0, "no pair"),
         ] {
-            let (at, message) = list(text).expect_err(part);
-            assert!(at == line && message.contains(part), "{text:?}: line {at}: {message}");
+            let mistakes = list(text).expect_err(part);
+            assert!(mistakes[0].line == line && mistakes[0].message.contains(part), "{text:?}: {mistakes:?}");
         }
     }
 }

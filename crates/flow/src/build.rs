@@ -36,6 +36,7 @@ pub const FLOW: ModelEntry = ModelEntry {
         params: &[RANKS_PER_TERMINAL],
         sharing: Some(RANKS_PER_TERMINAL.name),
     },
+    least: memory::least,
     unread,
     ..ModelEntry::new(config::ABOUT, build)
 };

@@ -8,6 +8,9 @@ use base::{
     units::percent,
 };
 
+/// Key of the most flows at a time.
+pub(crate) const MAX_FLOWS: &str = "max_flows";
+
 /// Documentation and keys of the model.
 pub const ABOUT: About = About {
     name: "flow",
@@ -49,7 +52,7 @@ pub const ABOUT: About = About {
             doc: "Delay of a router; it is part of the latency of a route, not of a platform's. SimGrid knows none: 0 s beside it.",
         },
         Param {
-            name: "max_flows",
+            name: MAX_FLOWS,
             kind: Kind::Int { min: 1, max: u32::MAX as u64 },
             default: Some("4000000"),
             doc: "Flows at a time. Beyond, the run ends: sources offer more than the network carries.",
@@ -177,7 +180,7 @@ impl FlowConfig {
             rules,
             half_duplex: values.text("duplex") == "half",
             router_delay: values.time("router_delay"),
-            max_flows: values.int("max_flows"),
+            max_flows: values.int(MAX_FLOWS),
             changes: Vec::new(),
             divided: values.text("paths") == "divided",
             max_links: values.int("max_links"),

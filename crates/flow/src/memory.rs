@@ -1,6 +1,7 @@
 //! Predicts the memory of a run.
 
 use crate::{
+    config,
     context::FlowSetup,
     network::{MAX_KEPT, division},
     walk::{Routed, WHOLE, walk},
@@ -9,7 +10,11 @@ use base::{
     index::TerminalId,
     rng::{Purpose, Stream},
 };
-use model::{memory::Prediction, setup::Until};
+use model::{
+    entry::Known,
+    memory::Prediction,
+    setup::{JobSetup, Until},
+};
 use ranks::memory;
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
@@ -17,16 +22,8 @@ use ranks::memory;
 /// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
-    /// A route with its links, and what is known of its pair.
-    const ROUTE: u64 = 320;
-    /// A flow, its message, its place in a bundle and in the solver.
-    const FLOW: u64 = 512;
-    let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
-    // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
-    let messages = memory::messages_of_a_rank(&setup.jobs, 256).max(1);
-    let flows = setup.config.max_flows.min(ranks.saturating_mul(messages.min(100)));
-    let pairs = ranks.saturating_mul(ranks.min(messages));
+    let Rows { ranks, pairs, parts: rows_of_network } = rows(links, &setup.jobs, setup.config.max_flows);
     let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
     let operations = memory::sent::recorded(&setup.jobs, setup.measure.operations);
@@ -34,9 +31,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     parts.extend(
         [("tables of operations", operations), ("rows of tables", rows)].into_iter().filter(|p| p.1 > 0),
     );
-    parts.push(("links", links.saturating_mul(256)));
-    parts.push(("routes", pairs.saturating_mul(ROUTE)));
-    parts.push(("flows", flows.saturating_mul(FLOW)));
+    parts.extend(rows_of_network);
     if let Some(width) = width(setup) {
         let at_a_time = setup.config.max_flows.min(ranks.saturating_mul(10));
         parts.push(("divided routes", width.routes(pairs, at_a_time)));
@@ -44,6 +39,42 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     }
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// What is certain before the network is built.
+#[must_use]
+pub fn least(known: &Known<'_>) -> u64 {
+    let links = known.sizes.ports.saturating_add(known.sizes.terminals);
+    let most = known.values.int(config::MAX_FLOWS);
+    let rows = rows(links, known.jobs, most).parts.into_iter().map(|p| p.1);
+    rows.fold(memory::least(known.jobs), u64::saturating_add)
+}
+
+/// What a network has rows of.
+struct Rows {
+    ranks: u64,
+    /// Pairs of ranks that send to each other.
+    pairs: u64,
+    parts: [(&'static str, u64); 3],
+}
+
+/// Rows of so many links and these jobs, of which `most` flows at a time.
+fn rows(links: u64, jobs: &[JobSetup], most: u64) -> Rows {
+    /// A route with its links, and what is known of its pair.
+    const ROUTE: u64 = 320;
+    /// A flow, its message, its place in a bundle and in the solver.
+    const FLOW: u64 = 512;
+    let ranks: u64 = jobs.iter().map(|j| j.placement.len() as u64).sum();
+    // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
+    let messages = memory::messages_of_a_rank(jobs, 256).max(1);
+    let flows = most.min(ranks.saturating_mul(messages.min(100)));
+    let pairs = ranks.saturating_mul(ranks.min(messages));
+    let parts = [
+        ("links", links.saturating_mul(256)),
+        ("routes", pairs.saturating_mul(ROUTE)),
+        ("flows", flows.saturating_mul(FLOW)),
+    ];
+    Rows { ranks, pairs, parts }
 }
 
 /// How wide divided routes are.
@@ -131,7 +162,7 @@ mod tests {
     };
     use model::{
         samples::{int, link, routing, topology},
-        setup::{JobSetup, Measure},
+        setup::Measure,
     };
     use std::sync::Arc;
     use workload::{program::list::List, registry::Work};

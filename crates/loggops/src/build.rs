@@ -49,6 +49,10 @@ pub const DELAY: ModelEntry = ModelEntry {
         params: &[RANKS_PER_TERMINAL],
         sharing: Some(RANKS_PER_TERMINAL.name),
     },
+    least: |known| {
+        let graph = model::memory::graph(known.sizes.ports, known.sizes.terminals);
+        graph.saturating_add(ranks::memory::least(known.jobs))
+    },
     unread: unread::of,
     ..ModelEntry::new(config::ABOUT, build)
 };
@@ -241,6 +245,10 @@ impl Run for DelayRun {
             if bytes > 0 {
                 memory.add(part, bytes);
             }
+        }
+        if let Some(fabric) = &self.setup.fabric {
+            let graph = model::memory::graph(fabric.ports().len() as u64, fabric.terminals().into());
+            memory.add("graph", graph);
         }
         if let Some(derived) = &self.setup.derived {
             memory.add("paths", derived.delays.bytes());

@@ -2,8 +2,10 @@
 
 use crate::{
     contract::Run,
+    memory,
     parts::Parts,
     section::{ChoiceEntry, List, Refusal, SectionEntry},
+    setup::JobSetup,
 };
 use base::{
     diag::Diagnostics,
@@ -38,15 +40,26 @@ pub struct ModelEntry {
     pub choices: &'static [ChoiceEntry],
     /// Further lists that names in its sections come from, such as allocators; those of choices are not here.
     pub lists: &'static [&'static List],
-    /// Bytes that a run takes at least on a network of these sizes, by the values of `[model]`: what does not fit is refused before anything is built. 0 for a
-    /// model whose rows follow the jobs.
-    pub least: fn(&Values, &Sizes) -> u64,
+    /// Bytes that a run is predicted to need whatever its network, once its sizes are known: what does not fit is refused before anything is built. Beside
+    /// the routing's tables and [`crate::memory::FIXED`].
+    pub least: fn(&Known<'_>) -> u64,
     /// Why no network of these sizes can be simulated, if that is certain by the values of `[model]`: it need not be built to be refused.
     pub unfit: fn(&Values, &Sizes) -> Option<String>,
     /// Keys that have no effect in a combination of parts, whether the file has them or not.
     pub unread: fn(&Parts<'_>) -> Vec<Unread>,
     /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
     pub build: Build,
+}
+
+/// What is known of a run before its network is built.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Values of `[model]`.
+    pub values: &'a Values,
+    /// Sizes of the network, all planes together.
+    pub sizes: &'a Sizes,
+    /// The jobs, on whatever terminals; empty if they are not known.
+    pub jobs: &'a [JobSetup],
 }
 
 /// Builds a run of a model, or adds to the diagnostics why it cannot be.
@@ -112,7 +125,7 @@ impl ModelEntry {
             job_keys: JobKeys { after: "", params: &[], sharing: None },
             choices: &[],
             lists: &[],
-            least: |_, _| 0,
+            least: |known| memory::graph(known.sizes.ports, known.sizes.terminals),
             unfit: |_, _| None,
             unread: |_| Vec::new(),
             build,

@@ -1,6 +1,7 @@
 //! What a run is predicted to need of memory.
 
 use crate::setup::Scheduling;
+use fabric::graph::Port;
 
 /// Bytes that every run takes: the pages of the program that it uses, the experiment, results while they are written. How much of the program is resident is the
 /// system's choice: tiny runs took 16 to 26 MiB, and up to 37 MiB of a program that is not optimised.
@@ -23,6 +24,12 @@ impl Prediction {
         debug_assert!(self.parts.iter().all(|p| p.1 <= self.bytes), "no part is larger than all of it");
         self.parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     }
+}
+
+/// Bytes of a network's graph: its ports, and where its terminals are.
+#[must_use]
+pub const fn graph(ports: u64, terminals: u64) -> u64 {
+    ports.saturating_mul(size_of::<Port>() as u64).saturating_add(terminals.saturating_mul(24))
 }
 
 /// Bytes of what a scheduler that runs ahead keeps to take events back; `None` if it does not run ahead.

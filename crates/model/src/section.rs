@@ -9,13 +9,13 @@ use base::{
     registry::{About, Registered},
     sorted::SortedMap,
 };
-use std::{any::Any, path::Path};
+use std::{any::Any, path::Path, sync::Arc};
 
 /// A section that was read.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its declared keys.
-    pub params: Vec<Param>,
+    /// Its declared keys. Sections of one kind share them.
+    pub params: Arc<[Param]>,
     /// Values by key, defaults included.
     pub values: Values,
     /// Where the given values stand.

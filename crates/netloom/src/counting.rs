@@ -5,10 +5,14 @@ use crate::{
     error::{Error, ErrorKind},
     input::read_file,
 };
-use base::index::{PortId, RouterId, TerminalId};
+use base::{
+    diag::SHOWN,
+    index::{PortId, RouterId, TerminalId},
+    param::Problem,
+};
 use congestion::{
     FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want,
-    mapping::{self, Subset},
+    mapping::{self, Mistake, Subset},
     pairs,
     routes::{Multipath, Routes},
     run::Sends,
@@ -94,7 +98,7 @@ impl Asked<'_> {
             return Err(usage("--part-subset is for two merged patterns"));
         }
         let list = pairs::from_text(subnet, &read_file(Path::new(file))?)
-            .map_err(|(line, message)| mistake(file, line, message))?;
+            .map_err(|mistakes| wrong(file, mistakes))?;
         let sends = Sends::Pairs(self.pattern.to_owned(), list.levels.into());
         if let Some(hosts) = list.hosts {
             if self.ranks != 0 || self.hosts.is_some() || !["shuffle", "identity"].contains(&self.mapping) {
@@ -139,8 +143,7 @@ impl Asked<'_> {
     /// Chooses the hosts; 0 ranks are all of them, an even number.
     fn on_hosts(&self, subnet: &Subnet, sends: Sends, ranks: u32) -> Result<Task, Error> {
         let read = |file: &str| -> Result<Vec<u32>, Error> {
-            mapping::from_text(subnet, &read_file(Path::new(file))?)
-                .map_err(|(line, message)| mistake(file, line, message))
+            mapping::from_text(subnet, &read_file(Path::new(file))?).map_err(|mistakes| wrong(file, mistakes))
         };
         let pool = self.hosts.map(|file| read(&file.display().to_string())).transpose()?;
         let all = pool.as_ref().map_or(subnet.hosts.len(), Vec::len) as u32;
@@ -187,9 +190,17 @@ fn usage(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-fn mistake(file: &str, line: u64, message: String) -> Error {
-    let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
-    Error::new(ErrorKind::Input, format!("{place}: {message}"))
+/// Mistakes in a file that an option names.
+fn wrong(file: &str, mut mistakes: Vec<Mistake>) -> Error {
+    // How many more there are comes first: it is shown whatever is not.
+    if mistakes.len() > SHOWN {
+        mistakes.rotate_right(1);
+    }
+    let named = mistakes.into_iter().map(|Mistake { line, message }| {
+        let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
+        Problem::new("file", format!("{place}: {message}"))
+    });
+    Error::input(named.collect())
 }
 
 /// The routes of an engine backwards.

@@ -1,7 +1,7 @@
 //! Why something could not be done.
 
 use base::{
-    diag::{Diagnostic, Diagnostics, Place},
+    diag::{Diagnostic, Diagnostics, Place, SHOWN},
     param::Problem,
 };
 
@@ -78,12 +78,15 @@ impl Error {
 
     /// Mistakes in an input file that no experiment names.
     #[must_use]
-    pub fn input(problems: Vec<Problem>) -> Self {
+    pub fn input(mut problems: Vec<Problem>) -> Self {
         let mut diagnostics = Diagnostics::default();
+        // What has no line comes last. Where not all are shown, how many more there are comes first: at the beginning of no text.
+        let all = problems.len() > SHOWN;
+        problems.sort_by_key(|p| p.input.as_ref().is_none_or(|input| input.line > 0));
         for problem in problems {
             let mut diagnostic = Diagnostic::new(None, problem.message);
             diagnostic.input = true;
-            if let Some(input) = problem.input.filter(|input| input.line > 0) {
+            if let Some(input) = problem.input.filter(|input| all || input.line > 0) {
                 let (start, end) = (input.start, input.end);
                 let source = diagnostics.add_excerpt(input.file, input.text, input.line);
                 diagnostic.place = Some(Place { source, start, end });

@@ -7,19 +7,28 @@ use crate::{
     routing,
     watcher::Phases,
 };
-use base::{diag::Diagnostics, param::Problem};
+use base::{
+    diag::Diagnostics,
+    param::{Kind, Problem},
+};
 use fabric::{
     graph::{Fabric, Port},
     planes,
-    registry::Topology,
+    registry::{RoutingEntry, Topology},
     routing::Routing,
     topology::{MAX_LINKS, Sizes, imported::ImportedShape},
 };
-use model::{section::Chosen, setup::Change};
+use model::{
+    Run,
+    entry::Known,
+    memory::{FIXED, Prediction},
+    section::Chosen,
+    setup::{Change, JobSetup},
+};
 use std::sync::Arc;
 
 /// A network with its routing, as far as it is there and has no mistakes.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Network {
     /// As the run begins with it.
     pub fabric: Option<Arc<Fabric>>,
@@ -49,12 +58,9 @@ pub fn build(
 ) -> Result<Network, Error> {
     if let Some(sizes) = experiment.fabric.as_ref().and_then(sizes) {
         if !diagnostics.is_empty() && sizes.ports > LARGE {
-            return Ok(Network { fabric: None, nodes: None, routing: None, change: None });
+            return Ok(Network::default());
         }
-        if let Some(bytes) = bytes_of(&sizes, experiment.rails) {
-            room("the fabric alone", bytes)?;
-            refuse_by_size(experiment, &sizes, room)?;
-        }
+        refuse_by_size(experiment, &sizes, room)?;
     }
     phases.begin("building the network");
     let (fabric, later) = match fabric(experiment, diagnostics) {
@@ -81,35 +87,76 @@ pub fn build(
 }
 
 /// Sizes of the network that an experiment describes, if it does.
-fn sizes(chosen: &Chosen<Topology>) -> Option<Sizes> {
+pub(crate) fn sizes(chosen: &Chosen<Topology>) -> Option<Sizes> {
     chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())?
 }
 
+/// Sizes of a large network that no file describes, which would have to be read for them.
+#[must_use]
+pub fn large(experiment: &Experiment) -> Option<Sizes> {
+    let chosen = experiment.fabric.as_ref()?;
+    let in_file = chosen.entry.about.params.iter().any(|p| p.kind == Kind::File);
+    let can_be = |sizes: &Sizes| sizes.ports > LARGE && bytes_of(sizes, experiment.rails).is_some();
+    if in_file { None } else { sizes(chosen).filter(can_be) }
+}
+
 /// Refuses what the tables of the routing and the model cannot hold, by sizes alone: building it would take time and memory before the same is said.
-fn refuse_by_size(experiment: &Experiment, sizes: &Sizes, room: Room<'_>) -> Result<(), Error> {
-    if let Some(routing) = experiment.routing.as_ref().filter(|r| r.section.complete) {
-        room("the routing's tables alone", (routing.entry.least)(sizes, &routing.section.values))?;
+///
+/// # Errors
+/// If it does not fit. What the topology itself refuses is left to it.
+pub fn refuse_by_size(experiment: &Experiment, sizes: &Sizes, room: Room<'_>) -> Result<(), Error> {
+    let Some(bytes) = bytes_of(sizes, experiment.rails) else { return Ok(()) };
+    room("the fabric alone", bytes)?;
+    if let Some(routing) = &experiment.routing {
+        room("the routing's tables alone", tables(routing, sizes))?;
     }
     if let Some(model) = experiment.model.as_ref().filter(|m| m.section.complete)
         && let Some(why) = (model.entry.unfit)(&model.section.values, sizes)
     {
         return Err(Error::new(ErrorKind::Experiment, why));
     }
-    room("the run", least(experiment, sizes))
+    room("the run", least(experiment, sizes, &[]))
 }
 
-/// Bytes that the model of an experiment needs at least on a network of these sizes.
-fn least(experiment: &Experiment, sizes: &Sizes) -> u64 {
-    let model = experiment.model.as_ref().filter(|m| m.section.complete);
-    let one = model.map_or(0, |m| (m.entry.least)(&m.section.values, sizes));
-    one.saturating_mul(experiment.rails)
-}
-
-/// True unless a run is predicted to need less than what a network of its size needs at least: then one of the two is wrong.
+/// Bytes that a run will be predicted to need at least on a network of these sizes, with these jobs if they are known.
 #[must_use]
-pub fn is_consistent(experiment: &Experiment, predicted: u64) -> bool {
-    let sizes = experiment.fabric.as_ref().and_then(sizes);
-    sizes.is_none_or(|sizes| least(experiment, &sizes) <= predicted)
+pub fn least(experiment: &Experiment, sizes: &Sizes, jobs: &[JobSetup]) -> u64 {
+    let tables = experiment.routing.as_ref().map_or(0, |routing| tables(routing, sizes));
+    let Some(model) = experiment.model.as_ref().filter(|m| m.section.complete) else { return tables };
+    let all = |count: u64| count.saturating_mul(experiment.rails);
+    let Sizes { routers, terminals, ports, ends } = *sizes;
+    let sizes =
+        Sizes { routers: all(routers), terminals: all(terminals), ports: all(ports), ends: all(ends) };
+    let rows = (model.entry.least)(&Known { values: &model.section.values, sizes: &sizes, jobs });
+    tables.saturating_add(FIXED).saturating_add(rows)
+}
+
+/// Bytes of the routing's tables for sizes, at least.
+fn tables(routing: &Chosen<RoutingEntry>, sizes: &Sizes) -> u64 {
+    if routing.section.complete { (routing.entry.least)(sizes, &routing.section.values) } else { 0 }
+}
+
+/// What a run is predicted to need: what its model says, and its routing's tables.
+#[must_use]
+pub fn predicted(experiment: &Experiment, run: &dyn Run) -> Prediction {
+    let mut memory = run.memory();
+    if let Some((fabric, chosen)) = run.fabric().zip(experiment.routing.as_ref()) {
+        let bytes = routing::bytes(fabric, chosen);
+        if bytes > 0 {
+            memory.add("routing's tables", bytes);
+        }
+    }
+    debug_assert!(
+        is_consistent(experiment, run.jobs(), memory.bytes),
+        "no run needs less than its network's rows"
+    );
+    memory
+}
+
+/// True unless a run is predicted to need less than what a network of its size needs at least: then one of the two is wrong. Faults leave less of a network.
+fn is_consistent(experiment: &Experiment, jobs: &[JobSetup], predicted: u64) -> bool {
+    let sizes = experiment.fabric.as_ref().filter(|_| experiment.faults.is_none()).and_then(sizes);
+    sizes.is_none_or(|sizes| least(experiment, &sizes, jobs) <= predicted)
 }
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {

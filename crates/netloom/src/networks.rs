@@ -26,13 +26,9 @@ impl Networks {
     /// What a network depends on: topology, routing, and failures with the seed that draws them and the end of the run that they must
     /// precede. Not the parameters of links, which are no part of it.
     pub(crate) fn key(experiment: &Experiment) -> String {
-        let mut all = resolved::json(experiment);
-        if let Some(fabric) = all["fabric"].as_object_mut() {
-            fabric.shift_remove("link");
-        }
         let general = &experiment.general;
         let drawn = experiment.faults.as_ref().map(|_| (general.seed, general.end()));
-        json!([all["fabric"], all["faults"], all["routing"], drawn]).to_string()
+        json!([resolved::network(experiment), drawn]).to_string()
     }
 
     /// The network of this key, if it is still there.

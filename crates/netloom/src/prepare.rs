@@ -180,11 +180,7 @@ pub fn prepare_resolved(
     if portals.is_none() {
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
-    let memory = run.memory();
-    debug_assert!(
-        network::is_consistent(experiment, memory.bytes),
-        "no run needs less than its network's rows"
-    );
+    let memory = network::predicted(experiment, &*run);
     room("the run", memory.bytes)?;
     phases.begin("looking for deadlocks");
     let routing = deadlocks::check_deadlock(experiment, &*run, &mut diagnostics);
@@ -261,7 +257,7 @@ pub fn machine_of_text(
             format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     };
-    fits("the machine", run.memory().bytes, limit)?;
+    fits("the machine", network::predicted(&experiment, &*run).bytes, limit)?;
     let warnings = run.parameters().iter().filter_map(|p| p.warning.as_ref());
     warnings.for_each(|warning| watcher.remark(&format!("warning: {warning}")));
     deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);

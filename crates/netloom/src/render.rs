@@ -44,8 +44,9 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
 
 fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
     let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
-    if let Some((Position { source, line, column }, place)) = position(all, diagnostic).zip(diagnostic.place)
-    {
+    // Line 0 is the file as a whole.
+    let drawn = position(all, diagnostic).filter(|at| at.line > 0);
+    if let Some((Position { source, line, column }, place)) = drawn.zip(diagnostic.place) {
         let start = floor(&source.text, place.start);
         let end = ceil(&source.text, place.end.max(start));
         let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);

@@ -174,7 +174,7 @@ fn keys(file: &Path, text: &str, sets: &[String]) -> Vec<(String, Vec<String>)> 
     assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
     let mut all = Vec::new();
     let mut add = |at: String, section: &Section| {
-        for param in &section.params {
+        for param in section.params.iter() {
             if let Some(value) = section.get(param.name) {
                 all.push((format!("{at}.{}", param.name), others(param.kind, value)));
             }

@@ -20,12 +20,10 @@ use crate::{
     setup::Setup,
     transport::config::Resilience,
 };
-use base::{param::Values, time::Ps};
-use fabric::{
-    graph::{Peer, Port},
-    topology::Sizes,
-};
+use base::{registry::find, time::Ps};
+use fabric::graph::Peer;
 use model::{
+    entry::Known,
     memory::{FIXED, Prediction},
     setup::Until,
 };
@@ -49,7 +47,7 @@ pub fn predict(setup: &Setup) -> Prediction {
     // Buffers are seldom all full, so the room that pools have beyond what they hold is within them. Queues without bound grow to the end.
     let growth = if setup.packet.router.rules.buffered { 1 } else { 2 };
     let mut parts = vec![
-        ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
+        ("graph", model::memory::graph(ports, terminals)),
         ("ports and VCs", size(lines, size_of::<PortRow<()>>()) + size(lines * vcs, size_of::<Vc<()>>())),
         ("routers", (router::registry::chosen(&setup.packet).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
@@ -67,15 +65,23 @@ pub fn predict(setup: &Setup) -> Prediction {
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
-/// What a run takes on a network of these sizes, whatever its jobs, router and options: its empty rows.
+/// What a run takes on a network of these sizes, whatever is sent: the graph, empty rows, ranks.
 #[must_use]
-pub fn least(values: &Values, sizes: &Sizes) -> u64 {
-    let (lines, vcs) = (sizes.ports.saturating_add(sizes.terminals), values.int("vcs"));
-    let rows = |count: u64, bytes: usize| count.saturating_mul(bytes as u64);
-    let graph = rows(sizes.ports, size_of::<Port>());
-    let network = rows(lines, size_of::<PortRow<()>>())
-        .saturating_add(rows(lines, size_of::<Vc<()>>()).saturating_mul(vcs));
-    graph.saturating_add(network).saturating_add(rows(sizes.terminals, size_of::<Terminal>()))
+pub fn least(known: &Known<'_>) -> u64 {
+    let (sizes, vcs) = (known.sizes, known.values.int("vcs"));
+    let lines = sizes.ports.saturating_add(sizes.terminals);
+    // With section [router] a router is a pipelined one, whatever its name.
+    let named = [known.values.text("router"), router::registry::PIPELINED.to_owned()];
+    let routers = named.iter().filter_map(|name| find(router::registry::ROUTERS, name));
+    let parts = [
+        model::memory::graph(sizes.ports, sizes.terminals),
+        size(lines, size_of::<PortRow<()>>()),
+        size(lines.saturating_mul(vcs), size_of::<Vc<()>>()),
+        routers.map(|entry| (entry.bytes)(lines, vcs)).min().unwrap_or(0),
+        size(sizes.terminals, size_of::<Terminal>()),
+        ranks::memory::least(known.jobs),
+    ];
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// Parts that only some runs have.

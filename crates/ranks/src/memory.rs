@@ -45,8 +45,6 @@ pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
 /// The same as parts of the prediction of a model that has more. Empty without programs.
 #[must_use]
 pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
-    /// A rank: its place, queues, the cursor of its program.
-    const RANK: u64 = 1 << 10;
     let (mut ranks, mut operations) = (0u64, 0u64);
     for program in jobs.iter().filter_map(|j| j.work.program()) {
         let count = u64::from(program.ranks());
@@ -58,6 +56,21 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
         return Vec::new();
     }
     vec![("operations", operations.saturating_mul(kept.bytes())), ("ranks", ranks * RANK)]
+}
+
+/// Bytes of a rank: its place, queues, the cursor of its program.
+const RANK: u64 = 1 << 10;
+
+/// What all predictions for these jobs have: their ranks, and operations of programs that come as graphs.
+#[must_use]
+pub fn least(jobs: &[JobSetup]) -> u64 {
+    let each = [Kept::Rows, Kept::Batch, Kept::Graph].map(Kept::bytes).into_iter().min().unwrap_or(0);
+    let of_program = |program: &dyn Program| {
+        let operations = program.total().unwrap_or(0).saturating_mul(each);
+        (u64::from(program.ranks()) * RANK).saturating_add(operations)
+    };
+    let programs = jobs.iter().filter_map(|j| j.work.program());
+    programs.map(|program| of_program(&**program)).fold(0, u64::saturating_add)
 }
 
 /// Messages that a rank of these jobs sends and receives in all, up to `most`; of traffic, and of programs that are not read to their end soon, `most`.

@@ -17,6 +17,7 @@ use crate::{
     experiment,
     input::Input,
     memory::{fits, limit_in_bytes},
+    network,
     options::RunOptions,
     prepare::{Prepared, prepare_text},
     registry::Registry,
@@ -288,7 +289,7 @@ fn play(
     let Some(run) = run.filter(|_| diagnostics.is_empty()) else {
         return Err(Error::experiment(diagnostics));
     };
-    room("the sample", run.memory().bytes)?;
+    room("the sample", network::predicted(&experiment, &*run).bytes)?;
     let mut left = false;
     let mut pause = |_, _: &mut dyn FnMut() -> Vec<u8>| {
         left |= watcher.leaves();

@@ -94,7 +94,7 @@ pub(super) fn plain(
     home: Place,
     diagnostics: &mut Diagnostics,
 ) -> Section {
-    let params = about.params.to_vec();
+    let params = about.params.into();
     let spec = Spec { title, params, also, elsewhere: Vec::new(), lenient: false };
     reader::read(&spec, table, home, diagnostics)
 }

@@ -9,10 +9,12 @@ use super::{
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Param, Value},
+    registry::About,
     sorted::SortedMap,
     units::MAX_TIME,
 };
 use model::section::Section;
+use std::sync::Arc;
 use workload::registry::{
     ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, NOISE, NOISE_FILE, OUTSTANDING, PlacementEntry, REPLY,
     SIZE_DISTRIBUTION, SIZE_FILE, SIZE_WEIGHTS, SIZES, Takes, WorkloadEntry,
@@ -71,9 +73,9 @@ pub(super) fn read_jobs(
                 let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
                 diagnostics.push(diagnostic.help(help));
             }
-            let mut jobs = Vec::new();
+            let (mut jobs, mut keys) = (Vec::new(), None);
             for (i, item) in items.iter().enumerate() {
-                let job = read_job(i, item, time, file.choices, diagnostics);
+                let job = read_job(i, item, time, file.choices, &mut keys, diagnostics);
                 if let Some(job) = job {
                     jobs.extend(copies(job, MAX_JOBS.saturating_sub(jobs.len() as u64), diagnostics));
                 }
@@ -95,11 +97,36 @@ pub(super) fn read_jobs(
     }
 }
 
+/// Keys that jobs with the same workload, arrival and placement have.
+#[derive(Clone)]
+struct Keys {
+    /// Names of these three.
+    of: [Option<&'static str>; 3],
+    params: Arc<[Param]>,
+    /// Those of a job that is no copy any more.
+    alone: Arc<[Param]>,
+}
+
+impl Keys {
+    /// Those of such a job: the ones of the job before, if it is of the same kind.
+    fn of(last: &mut Option<Self>, choices: &Choices, of: [Option<&'static About>; 3]) -> Self {
+        let names = of.map(|about| about.map(|a| a.name));
+        if let Some(last) = last.as_ref().filter(|last| last.of == names) {
+            return last.clone();
+        }
+        let own = of.iter().flatten().flat_map(|about| about.params);
+        let params: Arc<[Param]> = choices.job.iter().chain(own).copied().collect();
+        let alone = params.iter().filter(|p| ![COPIES, EVERY].contains(&p.name)).copied().collect();
+        last.insert(Self { of: names, params, alone }).clone()
+    }
+}
+
 fn read_job(
     index: usize,
     item: &Node,
     time: bool,
     choices: &Choices,
+    keys: &mut Option<Keys>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
     let Data::Table(table) = &item.data else {
@@ -112,10 +139,9 @@ fn read_job(
     let arrival = choices.arrival.choose(table, home, diagnostics);
     let placement = choices.placement.choose(table, home, diagnostics);
     let open = workload.is_none_or(|w| w.takes.arrivals() || is_loaded_list(w, table)) && !is_closed(table);
-    let mut params: Vec<Param> = choices.job.clone();
-    params.extend(workload.into_iter().flat_map(|w| w.about.params));
-    params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
-    params.extend(placement.into_iter().flat_map(|p| p.about.params));
+    let of =
+        [workload.map(|w| &w.about), arrival.filter(|_| open).map(|a| &a.about), placement.map(|p| &p.about)];
+    let Keys { params, alone, .. } = Keys::of(keys, choices, of);
     let mut elsewhere = choices.workload.elsewhere(workload);
     elsewhere.extend(choices.arrival.elsewhere(arrival));
     elsewhere.extend(choices.placement.elsewhere(placement));
@@ -123,6 +149,7 @@ fn read_job(
     let also = &["workload", "arrival", "placement"];
     let spec = Spec { title: "[[job]]", params, also, elsewhere, lenient };
     let mut section = reader::read(&spec, table, home, diagnostics);
+    section.params = alone;
     let before = diagnostics.len();
     if let Some(workload) = workload {
         check_taken(workload, table, &mut section, time, diagnostics);
@@ -141,7 +168,6 @@ fn read_job(
 /// The jobs that one stands for. They have no keys of copies any more: the resolved experiment tells every job, and reads back the same.
 fn copies(mut job: Job, room: u64, diagnostics: &mut Diagnostics) -> Vec<Job> {
     let (count, every) = (job.section.values.0.remove(COPIES), job.section.values.0.remove(EVERY));
-    job.section.params.retain(|p| ![COPIES, EVERY].contains(&p.name));
     let Some(Value::Int(count)) = count else {
         // A wrong number of copies was told already.
         if every.is_some() && !job.section.places.contains_key(COPIES) {

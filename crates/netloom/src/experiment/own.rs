@@ -96,7 +96,7 @@ fn read_one(
     let also: Vec<&str> = choices.choices.iter().map(|c| c.key).collect();
     let spec = Spec {
         title: &format!("[{}]", entry.about.name),
-        params,
+        params: params.into(),
         also: &also,
         elsewhere: both().flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
         lenient,

@@ -192,7 +192,7 @@ fn read_plot(
     diagnostics: &mut Diagnostics,
 ) -> Option<PlotSpec> {
     let before = diagnostics.len();
-    let params = PLOT.params.to_vec();
+    let params = PLOT.params.into();
     let spec = Spec { title: "[[plot]]", params, also: &["only"], elsewhere: Vec::new(), lenient: false };
     let section = reader::read(&spec, table, home, diagnostics);
     if !section.complete {

@@ -2,7 +2,7 @@
 
 use super::{
     keys::PORTALS,
-    reader::{self, Spec},
+    reader::{self, Owner, Spec},
     tree::{Data, Entry, Node, Table},
 };
 use base::{
@@ -23,9 +23,14 @@ pub(super) fn read_nodes(portals: &Table, diagnostics: &mut Diagnostics) -> Vec<
     let own = |key: &str| !nic::GLOBAL.contains(&key);
     let mut params: Vec<Param> = PORTALS.params.iter().filter(|p| own(p.name)).copied().collect();
     params.push(nic::NODES);
-    let global = nic::GLOBAL.iter().map(|key| (*key, "[portals]".to_owned()));
-    let spec =
-        Spec { title: "[[portals.node]]", params, also: &[], elsewhere: global.collect(), lenient: false };
+    let global = nic::GLOBAL.iter().map(|key| (*key, Owner::Section("[portals]")));
+    let spec = Spec {
+        title: "[[portals.node]]",
+        params: params.into(),
+        also: &[],
+        elsewhere: global.collect(),
+        lenient: false,
+    };
     let mut sections = Vec::new();
     for item in items {
         let Data::Table(table) = &item.data else {

@@ -15,7 +15,7 @@ use base::{
     sorted::SortedMap,
 };
 use model::section::Section;
-use std::path::Path;
+use std::{fmt, path::Path, sync::Arc};
 
 /// Default of a key that may be left out and then has no value (text: the empty one).
 pub const OPTIONAL: Option<&str> = Some("");
@@ -25,20 +25,43 @@ pub struct Spec<'a> {
     /// How messages call it: `[fabric]`.
     pub title: &'a str,
     /// Keys with declared values.
-    pub params: Vec<Param>,
+    pub params: Arc<[Param]>,
     /// Keys that somebody else reads.
     pub also: &'a [&'a str],
     /// Keys that other choices in this section would take: a key and what it belongs to.
-    pub elsewhere: Vec<(&'static str, String)>,
+    pub elsewhere: Vec<(&'static str, Owner)>,
     /// True if it is not known which keys are valid: unknown ones are then not reported.
     pub lenient: bool,
+}
+
+/// What a key belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner {
+    /// An entry of a registry.
+    Entry {
+        /// What an entry is called: `topology`.
+        noun: &'static str,
+        /// Its name in the registry.
+        name: &'static str,
+    },
+    /// A section, by its title.
+    Section(&'static str),
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry { noun, name } => write!(f, "{noun} \"{name}\""),
+            Self::Section(title) => f.write_str(title),
+        }
+    }
 }
 
 /// Reads a section; every mistake in it is reported.
 pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Section {
     let before = diagnostics.len();
     let mut section = Section {
-        params: spec.params.clone(),
+        params: Arc::clone(&spec.params),
         values: Values::default(),
         places: SortedMap::new(),
         home,
@@ -66,7 +89,7 @@ pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagn
             }
         }
     }
-    for param in &spec.params {
+    for param in spec.params.iter() {
         // A misspelt key was reported already; that the right one is missing is no news.
         if table.get(param.name).is_none() && !meant.iter().any(|m| m == param.name) {
             fill(spec, param, &mut section, diagnostics);
@@ -113,8 +136,8 @@ fn unknown_key(spec: &Spec<'_>, key: &str, place: Place) -> Diagnostic {
     if let Some(near) = nearest_key(spec, key) {
         diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
     }
-    let owners: Vec<&str> =
-        spec.elsewhere.iter().filter(|(k, _)| *k == key).map(|(_, owner)| owner.as_str()).collect();
+    let owners: Vec<String> =
+        spec.elsewhere.iter().filter(|(k, _)| *k == key).map(|(_, owner)| owner.to_string()).collect();
     if !owners.is_empty() {
         diagnostic = diagnostic.help(format!("`{key}` belongs to {}", owners.join(", ")));
     }
@@ -177,13 +200,13 @@ impl<E: Registered + ?Sized> Choice<E> {
 
     /// Keys of the entries that were not chosen, each with its owner.
     #[must_use]
-    pub fn elsewhere(&self, chosen: Option<&E>) -> Vec<(&'static str, String)> {
+    pub fn elsewhere(&self, chosen: Option<&E>) -> Vec<(&'static str, Owner)> {
         let mut keys = Vec::new();
         for entry in &self.entries {
             let about = entry.about();
             if chosen.is_none_or(|c| c.about().name != about.name) {
-                let owner = format!("{} \"{}\"", self.noun, about.name);
-                keys.extend(about.params.iter().map(|p| (p.name, owner.clone())));
+                let owner = Owner::Entry { noun: self.noun, name: about.name };
+                keys.extend(about.params.iter().map(|p| (p.name, owner)));
             }
         }
         keys

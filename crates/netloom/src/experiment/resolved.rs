@@ -15,9 +15,7 @@ type Object = Map<String, Json>;
 pub fn json(experiment: &Experiment) -> Json {
     let mut root = Object::new();
     root.insert("experiment".to_owned(), Json::Object(keys(&experiment.experiment)));
-    if let Some(fabric) = &experiment.fabric {
-        let mut object = named("topology", fabric.entry.about.name);
-        object.append(&mut keys(&fabric.section));
+    if let Some(mut object) = fabric(experiment) {
         let links =
             experiment.links.iter().map(|(class, link)| ((*class).to_owned(), Json::Object(keys(link))));
         object.insert("link".to_owned(), Json::Object(links.collect()));
@@ -26,9 +24,7 @@ pub fn json(experiment: &Experiment) -> Json {
     if let Some(faults) = &experiment.faults {
         root.insert("faults".to_owned(), Json::Object(keys(faults)));
     }
-    if let Some(routing) = &experiment.routing {
-        let mut object = named("algorithm", routing.entry.about.name);
-        object.append(&mut keys(&routing.section));
+    if let Some(object) = routing(experiment) {
         root.insert("routing".to_owned(), Json::Object(object));
     }
     root.insert("job".to_owned(), experiment.jobs.iter().map(job).collect());
@@ -57,6 +53,26 @@ pub fn json(experiment: &Experiment) -> Json {
     root.insert("engine".to_owned(), Json::Object(engine));
     root.insert("output".to_owned(), Json::Object(keys(&experiment.output)));
     Json::Object(root)
+}
+
+/// The network without the parameters of its links: its fabric, failures and routing.
+#[must_use]
+pub fn network(experiment: &Experiment) -> Json {
+    json!([fabric(experiment), experiment.faults.as_ref().map(keys), routing(experiment)])
+}
+
+fn fabric(experiment: &Experiment) -> Option<Object> {
+    let fabric = experiment.fabric.as_ref()?;
+    let mut object = named("topology", fabric.entry.about.name);
+    object.append(&mut keys(&fabric.section));
+    Some(object)
+}
+
+fn routing(experiment: &Experiment) -> Option<Object> {
+    let routing = experiment.routing.as_ref()?;
+    let mut object = named("algorithm", routing.entry.about.name);
+    object.append(&mut keys(&routing.section));
+    Some(object)
 }
 
 /// What a run goes by instead of declared defaults stands in `model.derived`: it follows from other sections, so the experiment reads back the same

@@ -210,7 +210,7 @@ pub fn take(root: &mut Table, diagnostics: &mut Diagnostics) -> Option<Sweep> {
     }
     let spec = Spec {
         title: "[sweep]",
-        params: SWEEP.params.to_vec(),
+        params: SWEEP.params.into(),
         also: &["axis", "skip"],
         elsewhere: Vec::new(),
         lenient: false,
@@ -263,7 +263,7 @@ fn read_axis(table: &Table, home: Place, before: &[Axis], diagnostics: &mut Diag
     let count = diagnostics.len();
     let spec = Spec {
         title: "[[sweep.axis]]",
-        params: AXIS.params.to_vec(),
+        params: AXIS.params.into(),
         also: &["values", "from", "to"],
         elsewhere: Vec::new(),
         lenient: false,

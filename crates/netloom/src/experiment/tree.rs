@@ -104,11 +104,28 @@ impl Data {
     }
 }
 
+/// Largest file that is parsed as a whole, whatever is in it.
+const LARGE: usize = 4 << 20;
+/// Bytes of a larger one that are parsed first.
+const HEAD: usize = 1 << 19;
+
 /// Parses the text of `source`, which must be among the diagnostics' sources. On syntax errors these are reported, at
 /// most one per line, and nothing is returned.
 pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     let text = diagnostics.sources[source].text.clone();
-    let place = |span: std::ops::Range<usize>| Place { source, start: span.start, end: span.end };
+    if text.len() > LARGE {
+        // An error takes the parser hundreds of bytes, and a line of another kind of file has one in two.
+        let head = &text[..text.floor_char_boundary(HEAD)];
+        let (table, errors) = DeTable::parse_recoverable(head);
+        dismantle(DeValue::Table(table.into_inner()));
+        if errors.len() > HEAD / 64 {
+            let message =
+                "so many errors are in the first 512 KiB that it was read no further: it is no TOML";
+            diagnostics.push(Diagnostic::new(Place { source, start: 0, end: 0 }, message));
+            refused(source, head, &errors, diagnostics);
+            return None;
+        }
+    }
     let (table, errors) = DeTable::parse_recoverable(&text);
     let table = table.into_inner();
     let before = diagnostics.len();
@@ -117,8 +134,15 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     if errors.is_empty() {
         return root.filter(|_| diagnostics.len() == before);
     }
+    refused(source, &text, &errors, diagnostics);
+    None
+}
+
+/// Reports syntax errors, at most one per line.
+fn refused(source: usize, text: &str, errors: &[toml::de::Error], diagnostics: &mut Diagnostics) {
+    let place = |span: std::ops::Range<usize>| Place { source, start: span.start, end: span.end };
     let mut mistakes: Vec<_> =
-        errors.iter().map(|e| (e.span().unwrap_or_else(|| deepest(&text)), e.message())).collect();
+        errors.iter().map(|e| (e.span().unwrap_or_else(|| deepest(text)), e.message())).collect();
     mistakes.sort_by_key(|(span, _)| (span.start, span.end));
     // One walk over the text: 50,000 errors are counted as soon as ten.
     let (mut at, mut line, mut last) = (0, 0, None);
@@ -129,7 +153,6 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
             diagnostics.push(Diagnostic::new(place(span), message));
         }
     }
-    None
 }
 
 /// The line that nests most, for the parser's one error without a place: it gives up at some depth.
@@ -211,6 +234,17 @@ mod tests {
         let mut diagnostics = Diagnostics::default();
         let source = diagnostics.add_source("x.toml", text);
         (parse(source, &mut diagnostics), diagnostics)
+    }
+
+    /// Whatever its size, and a large file of TOML is read whole.
+    #[test]
+    fn a_large_file_of_another_kind_is_not_read_on() {
+        let (table, diagnostics) = parsed(&"1\n".repeat(LARGE));
+        assert!(table.is_none() && diagnostics.len() <= HEAD / 2 + 1, "{}", diagnostics.len());
+        assert!(diagnostics.sorted()[0].message.contains("read no further"));
+        let list = format!("a = [\n{}]\nb = 1\nb = 2\n", "1,\n".repeat(LARGE / 3));
+        let (table, diagnostics) = parsed(&list);
+        assert!(table.is_none() && diagnostics.len() == 1, "{diagnostics}");
     }
 
     #[test]

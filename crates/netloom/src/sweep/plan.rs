@@ -31,6 +31,8 @@ pub struct Plan {
     pub series: Series,
     /// Points in the order in which they are numbered.
     pub chains: Vec<Chain>,
+    /// The first points on each network with each model.
+    firsts: Vec<Point>,
     /// Name and text of the file.
     pub file: (String, String),
     /// Where it came from.
@@ -102,18 +104,26 @@ pub fn plan_text(registry: &Registry, input: &Input, text: String) -> Result<Opt
     }
     let mut sources = Diagnostics::default();
     sources.sources.clone_from(&diagnostics.sources);
-    let plan = Plan {
+    let mut plan = Plan {
         series,
         chains,
+        firsts: Vec::new(),
         file: (name, text),
         input: input.clone(),
         choices: Choices::of(registry),
         sources,
     };
+    // Each is read once: there may be a hundred thousand.
+    let (mut known, mut firsts) = (SortedSet::new(), Vec::new());
     for point in plan.chains.iter().flat_map(|chain| &chain.points) {
-        let (_, found) = plan.read(point);
+        let (experiment, found) = plan.read(point);
         found.sorted().into_iter().for_each(|mistake| diagnostics.push(mistake.clone()));
+        let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
+        if diagnostics.is_empty() && known.insert((Networks::key(&experiment), model)) {
+            firsts.push(point.clone());
+        }
     }
+    plan.firsts = firsts;
     if diagnostics.is_empty() { Ok(Some(plan)) } else { refused(diagnostics) }
 }
 
@@ -180,14 +190,10 @@ impl Plan {
     /// # Errors
     /// The first that cannot run; which one it is, is remarked.
     pub fn check(&self, options: &RunOptions, watcher: &dyn Watcher) -> Result<Checked, Error> {
-        let (mut known, mut first, mut bytes) = (SortedSet::new(), None, 0);
+        let (mut first, mut bytes) = (None, 0);
         let common = Common { watcher, notes: Mutex::default() };
-        for point in self.chains.iter().flat_map(|chain| &chain.points) {
+        for point in &self.firsts {
             let (experiment, mistakes) = self.read(point);
-            let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
-            if !known.insert((Networks::key(&experiment), model)) {
-                continue;
-            }
             let prepared = prepare_resolved(&experiment, self.named_file(), options, None, &common, mistakes);
             let prepared = prepared.inspect_err(|_| {
                 watcher.remark(&format!("at the point {}", point.named(&self.names())));
@@ -195,9 +201,9 @@ impl Plan {
             bytes = prepared.memory.bytes.max(bytes);
             first = first.or(Some(prepared));
         }
-        common.report(known.len());
+        common.report(self.firsts.len());
         let first = first.expect("a plan has a point");
-        Ok(Checked { first, networks: known.len(), bytes })
+        Ok(Checked { first, networks: self.firsts.len(), bytes })
     }
 
     /// A line on what it will run: `100 points: 5 algorithm x 2 traffic x 10 load`.

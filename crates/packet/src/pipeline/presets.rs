@@ -158,7 +158,7 @@ mod tests {
         };
         let home = Place { source: 0, start: 0, end: 0 };
         Section {
-            params: ABOUT.params.to_vec(),
+            params: ABOUT.params.into(),
             values: Values::complete(ABOUT.params, all),
             places: given.iter().map(|(k, _)| ((*k).to_owned(), home)).collect(),
             home,

@@ -3,12 +3,14 @@
 use super::{COUNT, TO_SELF, endless_if_zero};
 use crate::{
     arrival::{Arrival, place},
+    text,
     traffic::{Message, Traffic},
     work::{Built, JobContext, Work},
 };
 use base::{
     index::{Column, RankId},
-    param::{Excerpt, Kind, Param, Problem, Values},
+    mistakes::Mistakes,
+    param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
     sorted::{Entry, SortedMap},
@@ -23,8 +25,11 @@ pub(crate) const ABOUT: About = About {
           to rank j with the chance of cell (i, j) in its line. The line with the largest sum offers `load`, the others less in proportion. A line of \
           zeros sends nothing. What follows a # is a comment. The diagonal must be 0, or is traffic to oneself with `to_self`.",
     source: "own format",
-    params: &[Param { name: "file", kind: Kind::File, default: None, doc: "the matrix" }, TO_SELF, COUNT],
+    params: &[Param { name: FILE, kind: Kind::File, default: None, doc: "the matrix" }, TO_SELF, COUNT],
 };
+
+/// The key that names the file.
+const FILE: &str = "file";
 
 /// Most ranks: the matrix is held as a whole.
 const MOST_RANKS: u32 = 1 << 14;
@@ -73,53 +78,56 @@ impl Traffic for Matrix {
     }
 }
 
+/// Cells above zero, with their sums: what a line says. Of what has more cells than ranks none is kept.
+type Cells = Vec<(RankId, f64)>;
+
+/// What a line says, or which of its words is wrong and why.
+fn cells(content: &str, ranks: u32) -> Result<Cells, (&str, String)> {
+    let (mut sum, mut line, mut count) = (0.0, Vec::new(), 0u64);
+    for cell in content.split(',').map(str::trim) {
+        match cell.parse::<f64>() {
+            Ok(value) if value >= 0.0 && value.is_finite() => {
+                if value > 0.0 && count < u64::from(ranks) {
+                    sum += value;
+                    line.push((RankId::new(count as u32), sum));
+                }
+            }
+            _ => return Err((cell, format!("`{cell}` is not a number from 0 on"))),
+        }
+        count += 1;
+    }
+    if !f64::is_finite(sum) {
+        return Err((content, "these cells add up to more than any number".to_owned()));
+    }
+    if count != u64::from(ranks) {
+        return Err((content, format!("this line has {count} cells, the job {ranks} ranks")));
+    }
+    line.shrink_to_fit();
+    Ok(line)
+}
+
 /// The cells above zero of each line, with their sums.
-fn read(text: &str, ranks: u32, path: &str) -> Built<Column<RankId, Vec<(RankId, f64)>>> {
-    let mut lines = Vec::new();
-    let at = |line: usize, text: &str, word: &str, message: String| {
-        let start = word.as_ptr().addr() - text.as_ptr().addr();
-        let end = start + word.len();
-        let place =
-            Excerpt { file: path.to_owned(), line: line as u64 + 1, text: text.to_owned(), start, end };
-        vec![Problem::new("file", message).at(place)]
-    };
-    for (number, full) in text.lines().enumerate() {
+fn read(content: &str, ranks: u32, path: &str) -> Built<Column<RankId, Cells>> {
+    let (mut lines, mut count, mut mistakes) = (Vec::new(), 0, Mistakes::default());
+    for (number, full) in (1..).zip(content.lines()) {
         let content = full.split('#').next().unwrap_or("").trim();
         if content.is_empty() {
             continue;
         }
-        let (mut sum, mut line, mut cells) = (0.0, Vec::new(), 0);
-        for (column, cell) in (0u32..).zip(content.split(',')) {
-            let cell = cell.trim();
-            match cell.parse::<f64>() {
-                Ok(value) if value >= 0.0 && value.is_finite() => {
-                    if value > 0.0 {
-                        sum += value;
-                        line.push((RankId::new(column), sum));
-                    }
-                }
-                _ => return Err(at(number, full, cell, format!("`{cell}` is not a number from 0 on"))),
+        count += 1;
+        match cells(content, ranks) {
+            Ok(line) if count <= ranks as usize && mistakes.is_empty() => lines.push(line),
+            Ok(_) => lines.clear(),
+            Err((word, message)) => {
+                mistakes.push_with(|| text::at(path, FILE, number, full, word, message));
             }
-            cells += 1;
         }
-        if !f64::is_finite(sum) {
-            return Err(at(number, full, content, "these cells add up to more than any number".to_owned()));
-        }
-        if cells != ranks {
-            return Err(at(
-                number,
-                full,
-                content,
-                format!("this line has {cells} cells, the job {ranks} ranks"),
-            ));
-        }
-        lines.push(line);
     }
-    if lines.len() == ranks as usize {
+    mistakes.done(|more| text::one(path, FILE, more))?;
+    if count == ranks as usize {
         return Ok(lines.into());
     }
-    let message = format!("the matrix has {} lines, the job {ranks} ranks", lines.len());
-    Err(vec![Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })])
+    Err(text::whole(path, FILE, format!("the matrix has {count} lines, the job {ranks} ranks")))
 }
 
 pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
@@ -128,17 +136,12 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
         let message = format!("a matrix has at most {MOST_RANKS} ranks, this job has {}", context.ranks);
         return Err(vec![Problem::new("ranks", message).help("use `workload = \"pairs\"`")]);
     }
-    let path = values.text("file");
-    let whole = |message: String| {
-        vec![Problem::new("file", message).at(Excerpt { file: path.clone(), ..Excerpt::default() })]
-    };
-    let bytes = base::input::read(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
-    let lines = read(&text, context.ranks, &path)?;
+    let path = values.text(FILE);
+    let lines = read(&text::read(&path, FILE)?, context.ranks, &path)?;
     matrix(context, values, lines).map(|m| Work::Traffic(Arc::new(m)))
 }
 
-fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Vec<(RankId, f64)>>) -> Built<Matrix> {
+fn matrix(context: &JobContext, values: &Values, lines: Column<RankId, Cells>) -> Built<Matrix> {
     let itself = lines.iter().find(|(rank, line)| line.iter().any(|(to, _)| to == rank)).map(|(r, _)| r);
     if let Some(rank) = itself.filter(|_| !values.bool(TO_SELF.name)) {
         let problem =

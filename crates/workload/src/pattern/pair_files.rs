@@ -1,13 +1,10 @@
 //! Lists of messages in files: lines of words, tables with a header (CSV), and htsim's connection matrices.
 
-use base::{
-    index::RankId,
-    mistakes::Mistakes,
-    param::{Excerpt, Problem},
-    sorted::SortedMap,
-    time::Ps,
-    units,
-};
+use crate::text;
+use base::{index::RankId, mistakes::Mistakes, param::Problem, sorted::SortedMap, time::Ps, units};
+
+/// The key that names the file.
+pub(super) const KEY: &str = "file";
 
 /// Most messages read from a file: blank lines, comments and headers do not count.
 const MAX_LINES: usize = 1 << 26;
@@ -76,13 +73,13 @@ struct Header {
 /// # Errors
 /// Its mistakes, each with its line and word.
 pub(super) fn read(
-    text: &str,
+    content: &str,
     format: Format,
     ranks: Ranks<'_>,
     path: &str,
 ) -> Result<Vec<Row>, Vec<Problem>> {
     let (mut rows, mut problems, mut header) = (Vec::new(), Mistakes::default(), Header::default());
-    for (number, full) in text.lines().enumerate() {
+    for (number, full) in content.lines().enumerate() {
         let content = full.split('#').next().unwrap_or("");
         if content.trim().is_empty() {
             continue;
@@ -96,18 +93,14 @@ pub(super) fn read(
             Ok(None) => {}
             Ok(Some(row)) if rows.len() < MAX_LINES => rows.push(row),
             Ok(_) => {
-                return Err(vec![Problem::new("file", format!("there are more than {MAX_LINES} messages"))]);
+                return Err(vec![Problem::new(KEY, format!("there are more than {MAX_LINES} messages"))]);
             }
             Err((word, message)) => {
-                let start = word.as_ptr().addr() - full.as_ptr().addr();
-                let end = start + word.len();
-                let (file, text, line) = (path.to_owned(), full.to_owned(), number as u64 + 1);
-                problems.push(Problem::new("file", message).at(Excerpt { file, line, text, start, end }));
+                problems.push_with(|| text::at(path, KEY, number as u64 + 1, full, word, message));
             }
         }
     }
-    let whole =
-        |message| Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() });
+    let whole = |message| text::one(path, KEY, message);
     if let Some(promised) = header.connections.filter(|&n| problems.is_empty() && n != rows.len() as u64) {
         let message = format!("the file promises {promised} connections and has {}", rows.len());
         problems.push(whole(message));

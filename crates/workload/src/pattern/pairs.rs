@@ -2,16 +2,17 @@
 
 use super::{
     endless_if_zero,
-    pair_files::{self, Format, Ranks, Row},
+    pair_files::{self, Format, KEY, Ranks, Row},
 };
 use crate::{
     arrival::Arrival,
+    text,
     traffic::{Message, Traffic},
     work::{JobContext, Work},
 };
 use base::{
     index::{Column, RankId},
-    param::{Excerpt, Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Values},
     registry::About,
     sorted::SortedMap,
     time::Ps,
@@ -147,12 +148,8 @@ impl Traffic for Repeated {
 }
 
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
-    let path = values.text("file");
-    let whole = |message: String| {
-        vec![Problem::new("file", message).at(Excerpt { file: path.clone(), ..Excerpt::default() })]
-    };
-    let bytes = base::input::read(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    let path = values.text(KEY);
+    let text = text::read(&path, KEY)?;
     let format = Format::named(&values.text("format"));
     let ranks = Ranks { count: context.ranks, names: &context.names };
     let pairs = sorted(pair_files::read(&text, format, ranks, &path)?, context.ranks);

@@ -1,9 +1,11 @@
 //! Explicit placement: the terminal of every rank, written in the experiment or a file.
 
 use super::PlacementContext;
+use crate::text;
 use base::{
-    index::TerminalId,
-    param::{Excerpt, Kind, Param, Problem, Value, Values},
+    index::{Column, TerminalId},
+    mistakes::Mistakes,
+    param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
 
@@ -22,7 +24,7 @@ pub(crate) const ABOUT: About = About {
             doc: "terminal of each rank",
         },
         Param {
-            name: "placement_file",
+            name: FILE,
             kind: Kind::File,
             default: Some(""),
             doc: "file with the terminal of each rank, one a line",
@@ -30,89 +32,140 @@ pub(crate) const ABOUT: About = About {
     ],
 };
 
-/// Where a terminal was written: for reporting errors.
-enum Written {
-    List,
-    File(Excerpt),
+/// The key that names the file.
+const FILE: &str = "placement_file";
+
+/// Where the terminals are written.
+#[derive(Clone, Copy)]
+enum Written<'a> {
+    List(&'a [u64]),
+    /// Path and text of a file. Of the text nothing is kept but itself: its lines are read again for each use.
+    File(&'a str, &'a str),
+}
+
+/// A terminal as written, and what a message shows of a file.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    /// None if the word is no number.
+    terminal: Option<u64>,
+    /// Number of the line, from 1.
+    number: u64,
+    line: &'a str,
+    word: &'a str,
+}
+
+impl<'a> Written<'a> {
+    /// The terminals of all ranks.
+    fn entries(self) -> impl Iterator<Item = Entry<'a>> {
+        let (list, text) = match self {
+            Self::List(list) => (list, ""),
+            Self::File(_, text) => (&[][..], text),
+        };
+        let lines = (1..).zip(text.lines()).map(|(number, line)| {
+            let word = line.split('#').next().unwrap_or("").trim();
+            Entry { terminal: word.parse().ok(), number, line, word }
+        });
+        let lines = lines.filter(|entry| !entry.word.is_empty());
+        let listed = |&terminal| Entry { terminal: Some(terminal), number: 0, line: "", word: "" };
+        list.iter().map(listed).chain(lines)
+    }
+
+    /// What is wrong with one of them.
+    fn problem(self, entry: Entry<'_>, message: String) -> Problem {
+        match self {
+            Self::List(_) => Problem::new("terminals", message),
+            Self::File(path, _) => text::at(path, FILE, entry.number, entry.line, entry.word, message),
+        }
+    }
+
+    /// What is wrong with so many more.
+    fn more(self, message: String) -> Problem {
+        match self {
+            Self::List(_) => Problem::new("terminals", message),
+            Self::File(path, _) => text::one(path, FILE, message),
+        }
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// Words that are no numbers.
+    fn count(self) -> Result<usize, Vec<Problem>> {
+        let (mut count, mut mistakes) = (0, Mistakes::default());
+        for entry in self.entries() {
+            count += 1;
+            if entry.terminal.is_none() {
+                let message = || format!("`{}` is not the number of a terminal", entry.word);
+                mistakes.push_with(|| self.problem(entry, message()));
+            }
+        }
+        mistakes.done(|more| self.more(more)).map(|()| count)
+    }
+}
+
+/// What may be on a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    /// A rank of an earlier job.
+    Earlier,
+    Nothing,
+    /// A rank of this job.
+    Rank,
 }
 
 pub(crate) fn build(
     context: &PlacementContext<'_>,
     values: &Values,
 ) -> Result<Vec<TerminalId>, Vec<Problem>> {
-    let entries = match (values.0.get("terminals"), values.0.get("placement_file")) {
-        (Some(Value::Ints(list)), None) => list.iter().map(|&t| (t, Written::List)).collect(),
-        (None, Some(Value::Text(path))) => read(path)?,
+    let text;
+    let written = match (values.0.get("terminals"), values.0.get(FILE)) {
+        (Some(Value::Ints(list)), None) => Written::List(list),
+        (None, Some(Value::Text(path))) => {
+            text = text::read(path, FILE)?;
+            Written::File(path, &text)
+        }
         (Some(_), Some(_)) => {
-            return Err(vec![Problem::new("placement_file", "`terminals` already says where the ranks are")]);
+            return Err(vec![Problem::new(FILE, "`terminals` already says where the ranks are")]);
         }
         _ => {
             let message = "this placement needs `terminals` or `placement_file`";
             return Err(vec![Problem::new("placement", message).help("add `terminals = [0, 1, ..]`")]);
         }
     };
-    let ranks = context.ranks as usize;
-    if entries.len() < ranks {
-        let from = match values.0.get("placement_file") {
-            Some(Value::Text(path)) => format!(" in {path}"),
-            _ => String::new(),
+    let (count, ranks) = (written.count()?, context.ranks as usize);
+    if count < ranks {
+        let from = match written {
+            Written::File(path, _) => format!(" in {path}"),
+            Written::List(_) => String::new(),
         };
-        let message = format!("{ranks} ranks need {ranks} terminals, {} are given{from}", entries.len());
+        let message = format!("{ranks} ranks need {ranks} terminals, {count} are given{from}");
         return Err(vec![Problem::new("ranks", message)]);
     }
-    let mut free = context.is_free();
-    let mut problems = Vec::new();
-    let mut placed: Vec<TerminalId> = Vec::with_capacity(ranks);
-    for (rank, (terminal, written)) in entries.into_iter().take(ranks).enumerate() {
-        let id = u32::try_from(terminal).ok().map(TerminalId::new).filter(|&t| free.get(t).is_some());
-        let message = match id {
-            Some(id) if free[id] => {
-                free[id] = false;
-                placed.push(id);
-                continue;
-            }
-            Some(id) if placed.contains(&id) => {
-                format!("terminal {terminal} of rank {rank} has a rank already: one terminal holds one rank")
-            }
-            Some(_) => format!("terminal {terminal} of rank {rank} is taken by an earlier job"),
-            None => {
-                let last = context.fabric.terminals().saturating_sub(1);
-                format!("terminal {terminal} of rank {rank} does not exist: the last one is {last}")
-            }
-        };
-        problems.push(match written {
-            Written::List => Problem::new("terminals", message),
-            Written::File(excerpt) => Problem::new("placement_file", message).at(excerpt),
-        });
-    }
-    if problems.is_empty() { Ok(placed) } else { Err(problems) }
-}
-
-fn read(path: &str) -> Result<Vec<(u64, Written)>, Vec<Problem>> {
-    let text = base::input::read(path)
-        .and_then(|b| String::from_utf8(b).map_err(std::io::Error::other))
-        .map_err(|e| {
-            let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
-            vec![Problem::new("placement_file", format!("cannot read `{path}`: {e}")).at(excerpt)]
-        })?;
-    let (mut entries, mut problems) = (Vec::new(), Vec::new());
-    for (number, line) in text.lines().enumerate() {
-        let word = line.split('#').next().unwrap_or("");
-        let (start, word) = (word.len() - word.trim_start().len(), word.trim());
-        if word.is_empty() {
+    let mut on = Column::filled(context.fabric.terminals() as usize, On::Earlier);
+    context.free.iter().for_each(|&terminal| on[terminal] = On::Nothing);
+    let (mut mistakes, mut placed) = (Mistakes::default(), Vec::with_capacity(ranks));
+    for (rank, entry) in written.entries().take(ranks).enumerate() {
+        let terminal = entry.terminal.unwrap_or(u64::MAX);
+        let id = u32::try_from(terminal).ok().map(TerminalId::new);
+        let known = id.and_then(|id| Some((id, *on.get(id)?)));
+        if let Some((id, On::Nothing)) = known {
+            on[id] = On::Rank;
+            placed.push(id);
             continue;
         }
-        let (file, text) = (path.to_owned(), line.to_owned());
-        let excerpt = Excerpt { file, line: number as u64 + 1, text, start, end: start + word.len() };
-        match word.parse() {
-            Ok(terminal) => entries.push((terminal, Written::File(excerpt))),
-            Err(_) => problems.push(
-                Problem::new("placement_file", format!("`{word}` is not the number of a terminal"))
-                    .at(excerpt),
-            ),
-        }
+        mistakes.push_with(|| {
+            let why = match known {
+                Some((_, On::Rank)) => "has a rank already: one terminal holds one rank".to_owned(),
+                Some(_) => "is taken by an earlier job".to_owned(),
+                None => {
+                    let last = context.fabric.terminals().saturating_sub(1);
+                    format!("does not exist: the last one is {last}")
+                }
+            };
+            written.problem(entry, format!("terminal {terminal} of rank {rank} {why}"))
+        });
     }
-    if problems.is_empty() { Ok(entries) } else { Err(problems) }
+    mistakes.done(|more| written.more(more)).map(|()| placed)
 }
 
 #[cfg(test)]
@@ -132,6 +185,9 @@ mod tests {
         assert_eq!(listed(&[7, 3], 3).unwrap_err()[0].key, "ranks");
         assert!(listed(&[7, 7], 2).unwrap_err()[0].message.contains("has a rank already"));
         assert!(listed(&[20, 7], 2).unwrap_err()[0].message.contains("does not exist"));
+        // The first are shown, and the others counted.
+        let refused = listed(&[20; 50_000], 50_000).unwrap_err();
+        assert_eq!((refused.len(), refused[100].message.as_str()), (101, "49900 more errors"));
     }
 
     #[test]
@@ -149,6 +205,8 @@ mod tests {
         assert_eq!((input.line, input.start, input.end), (2, 2, 5));
         let refused = from("4\n4\n").unwrap_err();
         assert_eq!(refused[0].input.as_ref().unwrap().line, 2);
+        let refused = from("99999999999999999999\n").unwrap_err();
+        assert!(refused[0].message.contains("is not the number"), "{}", refused[0].message);
         let refused = from("# nobody\n").unwrap_err();
         assert!(refused[0].message.contains(path.to_str().unwrap()), "{}", refused[0].message);
         std::fs::remove_file(&path).unwrap();

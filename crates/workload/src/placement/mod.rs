@@ -44,26 +44,18 @@ pub struct PlacementContext<'a> {
 impl PlacementContext<'_> {
     /// Number of ranks as a length, if there is a free terminal for each.
     pub(crate) fn need_room(&self) -> Result<usize, Vec<Problem>> {
-        let (ranks, free) = (self.ranks as usize, self.free.len());
-        if ranks <= free {
-            return Ok(ranks);
-        }
-        let (who, holds) = match self.each {
-            1 => ("ranks".to_owned(), "rank".to_owned()),
-            each => (format!("groups of {each} ranks"), format!("group of {each} ranks")),
+        let (free, terminals) = (self.free.len() as u32, self.fabric.terminals());
+        let Err(mut problem) = room(self.ranks, self.each, free, terminals) else {
+            return Ok(self.ranks as usize);
         };
-        let message = format!(
-            "{ranks} {who} do not fit on {free} free terminals (the network has {})",
-            self.fabric.terminals()
-        );
         let off = self.fabric.cut_off();
-        let mut help = format!("one terminal holds one {holds}");
         if !off.is_empty() {
             let names: Vec<String> = off.iter().take(8).map(ToString::to_string).collect();
             let more = if off.len() > 8 { ", .." } else { "" };
-            help += &format!("; faults cut off {} terminals: {}{more}", off.len(), names.join(", "));
+            let cut = format!("; faults cut off {} terminals: {}{more}", off.len(), names.join(", "));
+            problem.help.get_or_insert_default().push_str(&cut);
         }
-        Err(vec![Problem::new("ranks", message).help(help)])
+        Err(vec![problem])
     }
 
     /// For each terminal whether it is free.
@@ -81,6 +73,22 @@ impl PlacementContext<'_> {
         let (ranks, free) = (self.need_room()?, self.is_free());
         Ok(order.into_iter().filter(|&t| free[t]).take(ranks).collect())
     }
+}
+
+/// Refuses more ranks, or groups of `each` ranks, than terminals are free of those of a network.
+///
+/// # Errors
+/// If there are more.
+pub fn room(ranks: u32, each: u32, free: u32, terminals: u32) -> Result<(), Problem> {
+    if ranks <= free {
+        return Ok(());
+    }
+    let (who, holds) = match each {
+        1 => ("ranks".to_owned(), "rank".to_owned()),
+        each => (format!("groups of {each} ranks"), format!("group of {each} ranks")),
+    };
+    let message = format!("{ranks} {who} do not fit on {free} free terminals (the network has {terminals})");
+    Err(Problem::new("ranks", message).help(format!("one terminal holds one {holds}")))
 }
 
 /// A placement of ranks on terminals that a job can name.
