@@ -29,7 +29,7 @@ use std::{
 use base::rng::{Purpose, Stream};
 
 use crate::{
-    areas::{AREAS, Area, files},
+    areas::{AREAS, Area, files, wanted},
     tree::{Mutant, Program},
     trial::{Fate, Test},
 };
@@ -186,8 +186,8 @@ fn explored(
     let known = trial::read(&fs::read_to_string(&note).unwrap_or_default());
     let mut jobs = Vec::new();
     for (at, program) in programs.iter().enumerate() {
-        let names = trial::names(program)?.into_iter().map(|n| (at, n));
-        jobs.extend(names.filter(|job| !known.contains_key(job)));
+        let names = trial::names(program)?.into_iter().filter(|n| wanted(&program.package, n));
+        jobs.extend(names.map(|n| (at, n)).filter(|job| !known.contains_key(job)));
     }
     println!("{} test programs, {} tests known, {} to look at", programs.len(), known.len(), jobs.len());
     let (jobs, found) = (Mutex::new(jobs), Mutex::new(known));
