@@ -196,7 +196,7 @@ fn explored(
         let scratch = state.join(format!("reached-{lane}"));
         // A test that fails alone is kept as one that reaches nothing.
         let none = Test { program, name: name.clone(), seconds: 0.0, reached: BTreeSet::new() };
-        let test = trial::explore(programs, program, &name, &scratch)?.unwrap_or_else(|| {
+        let test = trial::explore(programs, program, &name, &scratch, options.most)?.unwrap_or_else(|| {
             println!("fails alone: {} {name}", programs[program].package);
             none
         });
