@@ -251,6 +251,19 @@ fn pieces_of_memory_are_one_region() {
     assert_eq!(there, [102, 103, 104, 300, 301, 302, 2073].map(|n: u32| n as u8));
 }
 
+/// A message knows the options of the descriptor that it is sent from: the network treats it by them.
+#[test]
+fn messages_carry_the_options_of_their_descriptor() {
+    for options in [0, md::UNORDERED, md::VOLATILE | md::UNRELIABLE] {
+        let mut w = World::new(&Limits::default());
+        let (md, ..) = w.md(options);
+        w.p[0].begin(&Op { put: (md, 0), length: 8, ..to_one() }, &mut w.m).unwrap();
+        let carried = |out: &Out| if let Out::Send(m) = out { Some(m.md_options) } else { None };
+        let sent: Vec<u32> = w.p[0].out.iter().filter_map(carried).collect();
+        assert_eq!(sent, [options]);
+    }
+}
+
 #[test]
 fn flow_control_disables_instead_of_losing() {
     let mut w = World::new(&Limits { max_unexpected_headers: 1, ..Limits::default() });
