@@ -157,12 +157,26 @@ fn the_end_of_a_flow_alone_is_known() {
     assert_eq!(said, [5 + 2 * US, 5 + 2 * US + MS]);
     s.begin(FineTime::at(5), route, 1_000_000, None, 0);
     assert_eq!(run(&mut s, 1), said[1..]);
-    let down = LinkChange { at: FineTime::at(3 * MS), link: 1, what: Change::Up(false), every: None };
-    s.schedule(vec![down]);
-    while s.step(4 * MS, &mut Vec::new()) {}
+    let mut s = links(2, Rules::plain());
+    let route = s.route(vec![0, 1], &[], 0.0);
+    s.schedule(vec![LinkChange { at: FineTime::at(MS), link: 1, what: Change::Up(false), every: None }]);
+    s.begin(FineTime::at(2 * MS), route, 1_000_000, None, 0);
     for bytes in [0, 1_000_000] {
-        assert_eq!(s.alone(FineTime::at(4 * MS), route, bytes, None), FineTime::NEVER, "{bytes} B");
+        assert_eq!(s.alone(FineTime::at(2 * MS), route, bytes, None), FineTime::NEVER, "{bytes} B");
     }
+}
+
+/// What changed while nobody was under way holds for whoever begins next, its latency included.
+#[test]
+fn changes_of_an_idle_network_hold() {
+    let mut s = links(2, Rules::plain());
+    let change = |at, what| LinkChange { at: FineTime::at(at), link: 1, what, every: None };
+    let changes = [change(MS, Change::Latency(3e-6)), change(MS, Change::Bandwidth(5e8))];
+    s.schedule(changes.into_iter().chain([change(9 * MS, Change::Latency(9e-6))]).collect());
+    let route = s.route(vec![0, 1], &[], 0.0);
+    s.begin(FineTime::at(2 * MS), route, 1_000_000, None, 0);
+    let alone = s.alone(FineTime::at(2 * MS), route, 1_000_000, None).rounded();
+    assert_eq!((alone, run(&mut s, 1)), (4 * MS + 4 * US, vec![4 * MS + 4 * US]));
 }
 
 #[test]

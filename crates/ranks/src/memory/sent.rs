@@ -249,6 +249,7 @@ fn distinct(mut peers: Vec<RankId>) -> u64 {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use workload::program::list::{List, Rank, calc, recv, send};
 
     /// Each rank sends this many bytes every ten picoseconds to the rank after the one before; every other rank stops after so many messages.
     struct Beat {
@@ -288,6 +289,20 @@ mod tests {
             compute_ppb: JobSetup::COMPUTE_AS_IS,
         };
         sent(&job, until, Cut { packet: 100, chunk: 10, eager: 0 }, &|_, _| true).expect("it answers nothing")
+    }
+
+    /// Of programs operations count, and messages above the eager limit are asked for and granted.
+    #[test]
+    fn operations_of_programs_are_counted() {
+        let (mut from, mut to) = (Rank::default(), Rank::default());
+        [calc(5), send(1, 250, 0), send(1, 40, 0)].into_iter().for_each(|op| _ = from.push(op));
+        [recv(0, 250, 0), recv(0, 40, 0)].into_iter().for_each(|op| _ = to.push(op));
+        let program = List::new(vec![from, to]);
+        let of = |eager| of_program(&program, Cut { packet: 100, chunk: 10, eager }).expect("it is short");
+        let all = of(1000);
+        assert_eq!((all.operations, all.messages, all.packets, all.bytes), (5, 2, 4, 290));
+        let asked = of(100);
+        assert_eq!((asked.operations, asked.messages, asked.pairs), (5, 4, 2));
     }
 
     /// Few ranks are read whole, and what is sent at the end itself counts: ten messages of three packets each, of 10, 10 and 5 chunks.
