@@ -28,7 +28,14 @@ pub(crate) const AREAS: &[Area] = &[
     Area {
         name: "matching",
         paths: &["crates/ranks/src", "crates/portals/src/core"],
-        packages: &["netloom-ranks", "netloom-loggops", "netloom-portals", "netloom-packet", "netloom-flow"],
+        packages: &[
+            "netloom-ranks",
+            "netloom-loggops",
+            "netloom-portals",
+            "netloom-packet",
+            "netloom-flow",
+            "netloom-cli",
+        ],
     },
     Area {
         name: "resilience",
@@ -36,6 +43,11 @@ pub(crate) const AREAS: &[Area] = &[
         packages: &["netloom-resilience", "netloom-packet"],
     },
 ];
+
+/// Whether a test of a package is tried. Of the command line's, which take long, only those that run Portals programs: no other crate's tests do.
+pub(crate) fn wanted(package: &str, test: &str) -> bool {
+    package != "netloom-cli" || test.starts_with("portals")
+}
 
 /// Files that are no part of what a run computes: tests, kits of tests, planted faults, what a test-only check does.
 const LEFT_OUT: &[&str] = &["tests", "planted", "undo_check", "kit", "mutant_switch"];

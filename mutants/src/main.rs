@@ -29,7 +29,7 @@ use std::{
 use base::rng::{Purpose, Stream};
 
 use crate::{
-    areas::{AREAS, Area, files},
+    areas::{AREAS, Area, files, wanted},
     tree::{Mutant, Program},
     trial::{Fate, Test},
 };
@@ -186,8 +186,8 @@ fn explored(
     let known = trial::read(&fs::read_to_string(&note).unwrap_or_default());
     let mut jobs = Vec::new();
     for (at, program) in programs.iter().enumerate() {
-        let names = trial::names(program)?.into_iter().map(|n| (at, n));
-        jobs.extend(names.filter(|job| !known.contains_key(job)));
+        let names = trial::names(program)?.into_iter().filter(|n| wanted(&program.package, n));
+        jobs.extend(names.map(|n| (at, n)).filter(|job| !known.contains_key(job)));
     }
     println!("{} test programs, {} tests known, {} to look at", programs.len(), known.len(), jobs.len());
     let (jobs, found) = (Mutex::new(jobs), Mutex::new(known));
@@ -196,7 +196,7 @@ fn explored(
         let scratch = state.join(format!("reached-{lane}"));
         // A test that fails alone is kept as one that reaches nothing.
         let none = Test { program, name: name.clone(), seconds: 0.0, reached: BTreeSet::new() };
-        let test = trial::explore(programs, program, &name, &scratch)?.unwrap_or_else(|| {
+        let test = trial::explore(programs, program, &name, &scratch, options.most)?.unwrap_or_else(|| {
             println!("fails alone: {} {name}", programs[program].package);
             none
         });

@@ -102,6 +102,7 @@ pub(crate) fn touched(mutants: &[Mutant]) -> BTreeSet<PathBuf> {
 /// Writes a file unless it holds this already: what did not change is not compiled again.
 fn replace(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
     if fs::read_to_string(path).ok().as_deref() != Some(text) {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, text)?;
     }
     Ok(())

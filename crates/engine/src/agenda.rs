@@ -361,6 +361,25 @@ mod tests {
         assert_eq!(left, [3, 500]);
     }
 
+    /// What is loaded takes the place of all that was pending, and of the clock.
+    #[test]
+    fn what_is_loaded_replaces_everything() {
+        let mut saved = Agenda::<u8>::new(4);
+        saved.wake(Lane::Network, key(100, 1), 5);
+        saved.deliver(&Envelope { to: 0, lane: Lane::Steady, key: key(40, 1), message: 8 });
+        saved.suspend(0);
+        saved.resume(1000);
+        let mut bytes = Vec::new();
+        saved.save(&mut bytes);
+        let mut other = Agenda::<u8>::new(4);
+        other.wake(Lane::Steady, key(7, 7), 7);
+        other.suspend(3);
+        assert!(other.load(&mut bytes.as_slice()).is_ok());
+        assert_eq!(other.pending(), saved.pending());
+        assert_eq!((other.next_time(), other.offset_of(Lane::Network)), (40, 1000));
+        assert!(!other.is_suspended());
+    }
+
     #[test]
     fn payload_slots_are_used_again() {
         let mut agenda = Agenda::<u8>::new(4);

@@ -103,6 +103,22 @@ mod tests {
         (pace.handled[0] as f64 / events as f64, time / (events as f64 * cost[0].min(cost[1])))
     }
 
+    /// A thousand events each way, then four thousand, all threads after a glance each time; then stretches that double while they are the faster way.
+    #[test]
+    fn tries_are_short_and_trust_grows() {
+        let (mut pace, mut asked) = (Pace::default(), Vec::new());
+        for _ in 0..14 {
+            let (together, most) = pace.next();
+            asked.push((together, most));
+            pace.took(together, most, Duration::from_nanos(most * if together { 60 } else { 100_000 }));
+        }
+        let tries =
+            [(false, TRY), (true, GLANCE), (true, TRY), (false, 4 * TRY), (true, GLANCE), (true, 4 * TRY)];
+        assert_eq!(asked[..6], tries);
+        let stretches = [4, 8, 16, 32, 64, 128, 256, 256].map(|n| (true, n * TRY));
+        assert_eq!(asked[6..], stretches);
+    }
+
     #[test]
     fn the_faster_way_is_taken_and_trying_is_cheap() {
         for (cost, alone) in

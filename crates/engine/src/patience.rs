@@ -180,4 +180,24 @@ mod tests {
         let tally = waits(&habit, 1000, Duration::from_micros(100), QUIET);
         assert!(tally.slept == 0, "{tally:?}");
     }
+
+    /// Looks are worth more again where looking was enough, and not where the others came after a yield or after what naps skipped.
+    #[test]
+    fn only_looks_that_sufficed_earn_more() {
+        let habit = Habit { looks: AtomicU32::new(80), ..Habit::new(PATIENCE) };
+        let begun = Instant::now();
+        let wait = |in_vain: u32| {
+            let mut vigil = habit.vigil();
+            (0..in_vain).for_each(|_| _ = vigil.next(|| begun));
+            vigil.met();
+            habit.looks.load(Ordering::Relaxed)
+        };
+        assert_eq!(wait(81), 80, "it yielded");
+        assert_eq!(wait(80), 91, "an eighth more and one");
+        habit.naps.store(1, Ordering::Relaxed);
+        assert_eq!(wait(0), 91, "it did not look");
+        habit.naps.store(0, Ordering::Relaxed);
+        habit.looks.store(PATIENCE.looks, Ordering::Relaxed);
+        assert_eq!(wait(10), PATIENCE.looks, "no more than all");
+    }
 }

@@ -510,6 +510,32 @@ mod tests {
         }
     }
 
+    /// From each place in a word of the bitmap the one event within the horizon is found, the last slot before the present one included, and the one beyond it.
+    #[test]
+    fn a_lone_event_is_found_wherever_it_is() {
+        for start in (0..130).chain(SLOTS - 70..SLOTS + 70) {
+            for ahead in
+                [1, 2, 63, 64, 65, 2048, SLOTS - 65, SLOTS - 64, SLOTS - 63, SLOTS - 1, SLOTS, SLOTS + 1]
+            {
+                let mut wheel = Wheel::new(0);
+                for time in [start, start + ahead] {
+                    wheel.push(Entry { key: Key::new(time, 1, 0, 0), token: 0 });
+                    assert_eq!(wheel.pop().map(|e| e.key.time), Some(time), "{ahead} after {start}");
+                }
+                // Both ends of the horizon at once: the nearer first.
+                for time in [start + 2 * ahead, start + ahead + 1] {
+                    wheel.push(Entry { key: Key::new(time, 1, 0, 0), token: 0 });
+                }
+                let next = [(); 2].map(|()| wheel.pop().map_or(0, |e| e.key.time));
+                assert_eq!(
+                    next,
+                    [start + ahead + 1, start + (2 * ahead).max(ahead + 1)],
+                    "{ahead} after {start}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn jumps_over_long_gaps() {
         let mut wheel = Wheel::new(0);

@@ -3,6 +3,7 @@
 use base::{
     hash::mix64,
     time::{NEVER, Ps},
+    world::World,
 };
 use engine::{
     agenda::Agenda,
@@ -10,6 +11,7 @@ use engine::{
     domain::{Domain, Effects, Lane},
     executor::{Executor, Options, Stop, Threads},
     key::Class,
+    over::Over,
     state::{Journal, Table},
     warp::Optimism,
 };
@@ -23,12 +25,18 @@ const OPTIONS: Options = Options { tie_seed: 5, wheel_shift: 5 };
 #[derive(Clone, PartialEq)]
 struct Cell {
     me: u32,
+    /// How many there are.
+    of: u32,
     seen: Table<u64>,
 }
 
 impl Cell {
     fn all() -> Vec<(Self, Vec<(Ps, u64)>)> {
-        (0..CELLS).map(|me| (Self { me, seen: Table::new(1, me.into()) }, Vec::new())).collect()
+        Self::some(CELLS)
+    }
+
+    fn some(of: u32) -> Vec<(Self, Vec<(Ps, u64)>)> {
+        (0..of).map(|me| (Self { me, of, seen: Table::new(1, me.into()) }, Vec::new())).collect()
     }
 }
 
@@ -51,7 +59,7 @@ impl Domain for Cell {
         effects.record((now, drawn));
         let at = now + LOOKAHEAD + drawn % 500;
         effects.send(
-            (drawn >> 32) as u32 % CELLS,
+            (drawn >> 32) as u32 % self.of,
             Lane::Network,
             at,
             Class::Ordinary,
@@ -141,4 +149,87 @@ fn a_rehearsal_commits_the_same_and_finds_the_critical_path() {
             _ => assert!(played.windows <= END / LOOKAHEAD && played.windows <= events, "{played:?}"),
         }
     }
+}
+
+/// Throws a ball from every third cell to one that is far from it, at each tick.
+struct Thrower;
+
+impl Director<Cell, Vec<(Ps, u64)>> for Thrower {
+    type Summary = ();
+    type Order = ();
+    fn next_tick(&self, now: Ps) -> Ps {
+        (now / 7000 + 1) * 7000
+    }
+    fn summarise(&self, _: Ps, _: &Cell, _: &mut Vec<(Ps, u64)>, _: &Agenda<u64>) {}
+    fn merge(&self, (): (), (): ()) {}
+    fn decide(&mut self, _: Ps, (): (), _: bool) -> Option<(Network, ())> {
+        Some((Network::Keep, ()))
+    }
+    fn apply(&self, (): &(), cell: &mut Cell, effects: &mut impl Effects<Cell>) {
+        if cell.me.is_multiple_of(3) {
+            let (to, at) = ((cell.me + 5) % CELLS, effects.now() + LOOKAHEAD);
+            effects.send(to, Lane::Network, at, Class::Ordinary, mix64(at ^ u64::from(to)), at);
+        }
+    }
+}
+
+/// What a director's orders send reaches partitions of other ranks as it does those of its own.
+#[test]
+fn orders_send_to_other_ranks() {
+    let mut alone = Executor::new(Cell::all(), OPTIONS);
+    assert_eq!(alone.run_directed(END, &mut Thrower, Pauses::NONE, |_, _| true), Stop::End);
+    let plain: Committed = alone.partitions.into_iter().map(|p| p.observer).collect();
+    let rank = |world| {
+        let over = Over { world, partitions: CELLS };
+        let mine = over.mine();
+        let parts = Cell::all().into_iter().skip(mine.start as usize).take(mine.len());
+        let mut run = Executor::over(over, parts, OPTIONS, Threads::ONE);
+        assert_eq!(run.run_directed(END, &mut Thrower, Pauses::NONE, |_, _| true), Stop::End);
+        run.partitions.into_iter().map(|p| p.observer).collect::<Committed>()
+    };
+    for ranks in [2, 3, CELLS] {
+        let same: Committed = std::thread::scope(|scope| {
+            let ends = World::of_threads(ranks).into_iter();
+            let started: Vec<_> = ends.map(|world| scope.spawn(move || rank(world))).collect();
+            started.into_iter().flat_map(|rank| rank.join().expect("no rank fails")).collect()
+        });
+        assert_eq!(same, plain, "{ranks} ranks");
+    }
+}
+
+/// An event that is due just where a run ends is left to the next run, however many threads there are.
+#[test]
+fn an_event_at_the_end_is_left() {
+    for count in [1, 2, 4] {
+        let threads = Threads { count, ..Threads::ONE };
+        let guarded = Executor::with_threads(Cell::all(), OPTIONS, threads);
+        let ahead = Executor::optimistic(Cell::all(), OPTIONS, threads, Optimism::default());
+        for mut run in [guarded, ahead] {
+            assert_eq!(run.run_until(1, NEVER), Stop::End);
+            assert_eq!((run.events(), run.now(), run.next_time()), (0, 1, 1), "{count} threads");
+            assert_eq!(run.run_until(2, NEVER), Stop::End);
+            assert_eq!((run.events(), run.now(), run.next_time()), (1, 2, 2), "{count} threads");
+        }
+    }
+}
+
+/// Stepping handles the same events at the same times as a run, one at a time, and none that is due later than asked.
+#[test]
+fn steps_are_a_run_in_pieces() {
+    let mut whole = Executor::new(Cell::some(1), OPTIONS);
+    assert_eq!(whole.run_until(END, NEVER), Stop::End);
+    let mut stepped = Executor::new(Cell::some(1), OPTIONS);
+    let mut times = Vec::new();
+    while stepped.step(END - 1) {
+        times.push(stepped.now());
+    }
+    assert_eq!(stepped.partitions[0].observer, whole.partitions[0].observer);
+    assert_eq!((times.len() as u64, stepped.events()), (whole.events(), whole.events()));
+    let recorded: Vec<Ps> = whole.partitions[0].observer.iter().map(|record| record.0).collect();
+    assert_eq!(times, recorded);
+    let next = stepped.next_time();
+    assert!(next >= END && !stepped.step(next - 1));
+    stepped.skip_to(next - 1);
+    assert_eq!((stepped.now(), stepped.events()), (next - 1, whole.events()));
+    assert!(stepped.step(next) && stepped.now() == next);
 }

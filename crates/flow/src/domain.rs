@@ -305,13 +305,13 @@ impl FlowDomain {
             (self.messages.len() - 1) as u32
         });
         self.messages[tag as usize] = message;
+        self.network.count(&self.sharing, route, true);
+        let flow = self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
         if self.cx.measure.slow_down {
             self.alone.resize(self.messages.len(), 0);
             let alone = || self.sharing.alone(FineTime::at(now), route, bytes, rate).rounded() - now;
             self.alone[tag as usize] = if ahead.is_none() { alone() } else { 0 };
         }
-        self.network.count(&self.sharing, route, true);
-        let flow = self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
         if self.network.follows_load() {
             let again = self.network.may_ask_again(ends, asks);
             self.turns.begins(tag, again.then_some(Row::new(flow, ends, asks)));

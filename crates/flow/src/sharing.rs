@@ -250,6 +250,11 @@ impl Sharing {
 
     /// A flow begins at `at` (not before what was last done): its latency first. `rate` is its own cap in bytes per second.
     pub fn begin(&mut self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
+        // While nobody is under way changes are no events: whoever begins finds links as they are by now.
+        let idle = self.active == 0;
+        while let Some(change) = self.changes.pop_if(|c| idle && c.at <= at) {
+            self.change(change);
+        }
         let (bandwidth, latency) = self.rules.factors(bytes);
         let slowest = self.slowest(route);
         let held = self.rules.cap(0.0, slowest, rate, bandwidth);
@@ -293,13 +298,9 @@ impl Sharing {
         if let Some(latent) = self.latent.peek() {
             next = next.min(latent.0.until);
         }
-        // Without flows there are no shares to find.
+        // Without flows there are no shares to find, and nobody for whom a change matters.
         if self.active > 0 {
-            next = next.min(self.due());
-        }
-        // Changes matter to flows alone.
-        if let Some(change) = self.changes.last().filter(|_| self.active > 0) {
-            next = next.min(change.at);
+            next = next.min(self.due()).min(self.changes.last().map_or(FineTime::NEVER, |c| c.at));
         }
         self.upcoming = next.max(self.now);
     }

@@ -24,6 +24,14 @@ use packet::{
     simulate,
 };
 use results::summary::{State, Summary};
+use std::sync::Arc;
+use workload::{
+    program::{
+        After, Op,
+        list::{List, Rank, recv, send},
+    },
+    registry::Work,
+};
 
 const US: u64 = 1_000_000;
 const NS: u64 = 1_000;
@@ -266,6 +274,45 @@ fn zero_load_follows_the_closed_form() {
             let expected: Vec<(u32, u64)> = (2..=6).map(|r| (r, closed_form(&setup, &rules, r))).collect();
             assert_eq!(found, expected, "{chunks} chunks, {rules:?}");
         }
+    }
+}
+
+/// Sends packets of five chunks over one switch at once: the first and the last latency, and when all are there.
+fn at_once(terminals: u64, rules: Pipeline, sends: &[(u32, u32)]) -> (u64, u64, u64) {
+    let switch = ("single-switch", &[("terminals", int(terminals))][..]);
+    let sent = ("uniform", "poisson", 0.1);
+    let mut setup = pipelined(switch, "minimal", (5, 8, 8), sent, ("input-queued", rules));
+    let mut ranks = vec![Rank::default(); terminals as usize];
+    for &(from, to) in sends {
+        ranks[from as usize].push(Op { after: After::Start, ..send(to, 320, 0) });
+        ranks[to as usize].push(Op { after: After::Start, ..recv(from, 320, 0) });
+    }
+    setup.jobs[0].work = Work::Program(Arc::new(List::new(ranks)));
+    setup.jobs[0].message = None;
+    setup.packet.eager = 1000;
+    setup.until = Until::WorkloadDone { limit: 10 * US };
+    let summary = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
+    let latency = summary.latency_ps.expect("packets arrive");
+    (latency.min, latency.max, summary.jobs[0].makespan_ps.expect("all is done"))
+}
+
+/// Packets that hold their way through the switch leave one after the other, and nothing else of their input crosses meanwhile; else chunks for one output take turns.
+#[test]
+fn a_way_through_the_switch_is_held() {
+    let plain = Pipeline::DEFAULT;
+    let queues = Pipeline { virtual_output_queues: true, flow_control: FlowControl::CutThrough, ..plain };
+    // With a queue for each of 70 outputs an input has more queues than a word has bits.
+    for (terminals, to, rules) in [(4, 2, plain), (70, 66, queues)] {
+        let held = Pipeline { hold_switch: true, ..rules };
+        let (alone, ..) = at_once(terminals, held, &[(0, to)]);
+        let (first, last, both) = at_once(terminals, held, &[(0, to), (1, to)]);
+        assert_eq!(first, alone, "the first packet is not interrupted");
+        assert!((alone + 5 * NS..=alone + 6 * NS).contains(&last), "{last} after {alone}");
+        let (first, ..) = at_once(terminals, rules, &[(0, to), (1, to)]);
+        assert!(first > alone, "they take turns");
+        // A third waits at the input of the second, for an output of its own.
+        let (.., all) = at_once(terminals, held, &[(0, to), (1, to), (1, 3)]);
+        assert!(all >= both + 5 * NS, "an input sends a chunk at a time: {all} after {both}");
     }
 }
 

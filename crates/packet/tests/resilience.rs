@@ -5,7 +5,7 @@
 use crate::common::undone;
 use base::{
     index::TerminalId,
-    param::Value,
+    param::{Value, Values},
     rng::{Purpose, Stream},
 };
 use engine::executor::Threads;
@@ -25,7 +25,7 @@ use packet::{
     Setup,
     run::watch,
     samples, simulate,
-    transport::config::{Ack, Resilience},
+    transport::config::{ABOUT, Ack, Resilience},
 };
 use packet::{config::Architecture, losses::Chance, router::registry::named};
 use resilience::{Parameters, Protocol, means::Means};
@@ -206,6 +206,10 @@ fn redundancy_saves_rounds() {
     let (ncd, redundant) = of(Protocol::Ncd);
     assert!(ncd < 0.8 * pnc, "{ncd} {pnc}");
     assert_eq!(rounds.redundant, 0);
+    assert_eq!(
+        redundant.first, rounds.first,
+        "what is missing is sent for the first time once, whatever comes beside it"
+    );
     assert!(redundant.redundant > 0 && redundant.retransmitted < rounds.retransmitted);
 }
 
@@ -427,4 +431,23 @@ fn what_does_not_go_together_is_refused() {
     assert!(refused(&with(line(1, 1, 1), |r| r.timeout = 1000)).contains("timeout"));
     let hybrid = samples::hybrid(with(line(1, 1, 1), |_| {}), "mean", "automatic", &[]);
     assert!(refused(&hybrid).contains("hybrid"));
+}
+
+/// A head leaves a byte at least for the payload; an acknowledgement is as long as a packet at most.
+#[test]
+fn what_does_not_fit_a_packet_is_refused_by_name() {
+    let read = |key: &'static str, bytes: u64| {
+        let given = |name: &str| match name {
+            "timeout" => Some(Value::Time(US)),
+            name => (name == key).then_some(Value::Int(bytes)),
+        };
+        let values = Values::complete(ABOUT.params, given);
+        let read = Resilience::from_values(&values, &["terminal", "local"], 256);
+        read.err().map_or(Vec::new(), |problems| problems.into_iter().map(|p| p.key).collect())
+    };
+    for (key, least, most) in [("head", 0, 255), ("ack_size", 1, 256)] {
+        assert_eq!([read(key, least), read(key, most)], [Vec::<String>::new(), Vec::new()], "{key}");
+        assert_eq!(read(key, most + 1), [key], "{key}");
+    }
+    assert_eq!(read("ack_size", 0), ["ack_size"]);
 }

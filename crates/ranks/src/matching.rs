@@ -579,6 +579,7 @@ mod tests {
         for n in 0..100_000 {
             assert_eq!(matching.receive(label(0, 0, n % 3, n % 1000), n), Some(n));
         }
+        assert_eq!(matching.items.in_use(), 0, "nothing is kept of what has met");
         let mut answered = Vec::new();
         assert!(!matching.probe(label(0, 0, 9, 5), 7));
         matching.arrive(label(0, 0, 2, 5), 8);

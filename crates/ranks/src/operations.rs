@@ -592,3 +592,6 @@ pub fn counted(read: u32, batch: &Batch) -> Result<u32, Damage> {
     u32::try_from(u64::from(read) + batch.ops.len() as u64)
         .map_err(|_| Damage("a rank has more than 2^32 operations".to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

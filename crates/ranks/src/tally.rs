@@ -366,3 +366,56 @@ fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: impl Fn(&Finished) -
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roster::Rules;
+    use model::setup::JobSetup;
+    use std::sync::Arc;
+    use workload::{
+        program::{
+            Op,
+            list::{List, calc, send},
+        },
+        registry::Work,
+    };
+
+    /// What belongs to collectives is summed by job and collective in a table of its own, which is there if there is one.
+    #[test]
+    fn collectives_have_a_table() {
+        let program = Arc::new(List::new(Vec::new()));
+        let job = JobSetup {
+            name: "job".to_owned(),
+            work: Work::Program(program.clone()),
+            placement: vec![TerminalId::new(0), TerminalId::new(1)],
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        };
+        let rules = Rules { eager: 64, control: 8, overhead: 2, meets: false, direct: None };
+        let roster = Roster::new(&[job], rules, None);
+        let jobs = [JobOf { name: "job", program: Some(&*program), start: 0 }];
+        let first = [(0, RankId::new(0)), (0, RankId::new(1))];
+        let done = |tally: &mut Tally, op: Op, collective, span| {
+            let op = Op { collective, ..op };
+            let finished = Finished::new(&op, TerminalId::new(0), 0, 0, 0, 52, span);
+            tally.add(&finished, 0, GlobalRank::new(0), false);
+        };
+        let mut tally = Tally::new(true, 0);
+        done(&mut tally, send(1, 5, 0), 0, 2);
+        let names = |tally: &Tally| -> Vec<String> {
+            let tables = tally.tables(&jobs, &roster, &first, None);
+            tables.iter().map(|t| t.name().to_owned()).collect()
+        };
+        assert!(!names(&tally).contains(&"collectives".to_owned()));
+        done(&mut tally, send(1, 8, 0), 1, 2);
+        done(&mut tally, send(1, 9, 0), 1, 3);
+        done(&mut tally, calc(7), 1, 7);
+        let tables = tally.tables(&jobs, &roster, &first, None);
+        let table = tables.iter().find(|t| t.name() == "collectives").expect("there is one");
+        let sums =
+            ["operations", "messages", "bytes", "busy_ps"].map(|name| table.u64_column(name).unwrap()[0]);
+        assert_eq!(sums, [3, 2, 17, 12]);
+    }
+}

@@ -399,6 +399,60 @@ mod tests {
         }
     }
 
+    /// Times of a grid begin where the packets are handed over: without injection, and without loss exactly those of the closed form.
+    #[test]
+    fn times_of_a_grid_are_without_injection() {
+        let parameters = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Dor) };
+        let points = Points { axis: Axis::Windows, losses: &[0.0], windows: &[1, 4] };
+        let grid = Grid::sampled(&parameters, 3, points, Effort { samples: 2, error: 1.0 }, 1).unwrap();
+        let delays = parameters.delays().unwrap();
+        for (at, window) in [1, 4].into_iter().enumerate() {
+            let time = (delays.lossless(3, window, window) - delays.injection) as f64 / delays.scale as f64;
+            let gate = time + delays.back(3) as f64 / delays.scale as f64;
+            assert!((grid.times[at] / time - 1.0).abs() < 1e-12, "{window}: {} not {time}", grid.times[at]);
+            assert!((grid.gates[at] / gate - 1.0).abs() < 1e-12, "{window}: {} not {gate}", grid.gates[at]);
+        }
+    }
+
+    /// The error falls with the square root of the samples, so a grid has about as many as its error needs.
+    #[test]
+    fn no_more_is_sampled_than_the_error_needs() {
+        let parameters = Parameters::table2(Protocol::Dor);
+        let points = Points { axis: Axis::Windows, losses: &[0.05], windows: &[5] };
+        let error = |samples, error| {
+            Grid::sampled(&parameters, 6, points, Effort { samples, error }, 2).unwrap().error
+        };
+        let first = error(200, 1.0);
+        let (asked, reached) = (first / 4.0, error(200, first / 4.0));
+        assert!(reached <= asked && reached > 0.7 * asked, "{first}: {reached} of {asked}");
+    }
+
+    /// Loss and window are scaled to -1..1, which is what stored coefficients stand for.
+    #[test]
+    fn variables_are_scaled_to_one() {
+        let piece =
+            |first, last, terms| Piece { from: 0.25, to: 0.75, first, last, coefficients: vec![0.0; terms] };
+        let line = piece(3, 3, TERMS);
+        for (loss, x) in [(0.25, -1.0), (0.5, 0.0), (0.625, 0.5), (0.75, 1.0)] {
+            let powers: Vec<f64> = (0..5).map(|i| f64::powi(x, i)).collect();
+            assert_eq!(row(&line, loss, 3), powers, "{loss}");
+            for (window, y) in [(2, -1.0), (4, 0.0), (6, 1.0)] {
+                let terms = powers.iter().flat_map(|x| (0..5).map(move |j| x * f64::powi(y, j)));
+                assert_eq!(row(&piece(2, 6, 25), loss, window), terms.collect::<Vec<_>>(), "{loss} {window}");
+            }
+        }
+    }
+
+    /// A column that lies along an axis but for a billionth: to mirror it to the near side of the axis would lose all digits.
+    #[test]
+    fn least_squares_keeps_its_digits() {
+        for sign in [1.0, -1.0] {
+            let a = vec![vec![sign, 1.0], vec![1e-9, 2e-9], vec![0.0, 0.0]];
+            let x = least_squares(a, vec![sign + 1.0, 3e-9, 0.0]);
+            assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-6), "{sign}: {x:?}");
+        }
+    }
+
     #[test]
     fn nothing_is_extrapolated() {
         let grid = made(Protocol::Pnc, &losses(), &[2, 3, 4, 5, 6], |p, w| 1e6 * (1.0 + p) * f64::from(w));

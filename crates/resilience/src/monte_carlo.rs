@@ -273,6 +273,32 @@ mod tests {
         }
     }
 
+    /// The sender goes on when an acknowledgement of all comes, and acknowledgements are lost as packets are: each try is heard of with the chance of both ways.
+    #[test]
+    fn one_packet_of_coding_is_acknowledged_after_its_exact_expectation() {
+        for (timeout, counted) in [(Timeout::Window, 5), (Timeout::Packet, 1)] {
+            let p = Parameters { loss: 0.1, timeout, ..Parameters::table2(Protocol::Pnc) };
+            let d = p.delays().unwrap();
+            let path = Path::uniform(3, p.loss, 0.0).unwrap();
+            let (comes, worth) = (path.delivery(), (255.0f64 / 256.0).powi(3));
+            let reported = (d.send + d.forth(3) + d.back(3)) as f64;
+            let timer = (d.send + d.timeout(3, counted)) as f64;
+            // From when the receiver has it: what fails costs a timer.
+            let heard = comes * comes;
+            let rest = reported + (1.0 - heard) / heard * timer;
+            // A worthless packet that is heard of is followed at once, by one that may be worth as much as the first.
+            let (there, worthless) = (comes * worth, comes * (1.0 - worth));
+            let first = there * (comes * reported + (1.0 - comes) * (timer + rest))
+                + worthless * (comes * reported + (1.0 - comes) * timer)
+                + (1.0 - comes) * timer;
+            let expected = d.injection as f64 + first / there;
+            let point = Point { parameters: &p, path: &path, packets: 1, seed: 11 };
+            let all = sample(&point, 100_000, 2).unwrap().acknowledged;
+            let (mean, error) = (all.mean(), all.standard_error());
+            assert!((mean - expected).abs() < 4.0 * error, "{timeout:?}: {mean} +- {error}, not {expected}");
+        }
+    }
+
     #[test]
     fn redundancy_pays_and_threads_do_not_matter() {
         let time = |protocol| mean_us(Parameters::table2(protocol), 6, 3264, 20_000).0;

@@ -374,6 +374,17 @@ mod tests {
         assert!((loss_of(8.4e-7, 1500) - 0.01).abs() < 5e-5);
     }
 
+    /// Ticks are no finer than they must be: of two spans of ninths of a picosecond the least common multiple is nine, not 81.
+    #[test]
+    fn ticks_are_as_long_as_can_be() {
+        let p = Parameters { packet: 1500, ..Parameters::table2(Protocol::Dor) };
+        for (bytes_per_second, scale) in [(9_000_000_000, 9), (3_000_000_000, 3), (4_000_000_000, 1)] {
+            let p = Parameters { bandwidth: Bandwidth::new(bytes_per_second, 1).unwrap(), ..p };
+            assert_eq!(p.scale([1, 2]), scale, "{bytes_per_second} B/s");
+        }
+        assert_eq!(Parameters { port: 127_001, ..p }.scale([3, 3]), 2);
+    }
+
     #[test]
     fn lossless_times_are_the_published_closed_form() {
         let p = Parameters::table2(Protocol::Dor);

@@ -123,6 +123,7 @@ mod tests {
                 assert_eq!(heap.pop(), Some(Reverse(pool.get(least).value)));
                 pool.give(least);
             }
+            assert!(root == NIL || pool.get(root).next() == NIL, "a root has no siblings");
         }
         assert!(!heap.is_empty());
     }

@@ -115,3 +115,58 @@ pub(crate) enum Again<M> {
     /// Its receiver has this one in its place.
     Other(Sent<M>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Lane;
+
+    fn sent(time: u64, to: u32, message: u64, number: u64) -> Sent<u64> {
+        let key = Key::new(time, 0, 7, 0);
+        Sent {
+            envelope: Envelope { to, lane: Lane::Network, key, message },
+            stamp: Stamp { from: 1, number },
+        }
+    }
+
+    /// Only the very same message stays with its receiver: another payload, lane, key or receiver is another message.
+    #[test]
+    fn what_is_sent_again_stays_and_what_differs_is_cancelled() {
+        let place = Key::new(5, 0, 1, 0);
+        let again = |envelope: &Envelope<u64>| {
+            let mut doubt = Doubt::default();
+            assert!(doubt.add(place, sent(9, 2, 40, 3)).is_none());
+            match doubt.again(envelope) {
+                Again::New => "new".to_owned(),
+                Again::Same(stamp) => format!("same {}", stamp.number),
+                Again::Other(other) => format!("cancels {}", other.stamp.number),
+            }
+        };
+        let first = sent(9, 2, 40, 0).envelope;
+        assert_eq!(again(&first), "same 3");
+        assert_eq!(again(&Envelope { message: 41, ..first }), "cancels 3");
+        assert_eq!(again(&Envelope { lane: Lane::Steady, ..first }), "cancels 3");
+        assert_eq!(again(&Envelope { to: 3, ..first }), "new");
+        assert_eq!(again(&sent(8, 2, 40, 0).envelope), "new");
+    }
+
+    /// What has been passed without coming again is cancelled by the place of its event, and one in another's place is listed once.
+    #[test]
+    fn what_is_passed_is_cancelled_once() {
+        let place = |time| Key::new(time, 0, 1, 0);
+        let mut doubt = Doubt::default();
+        assert!(doubt.add(place(5), sent(9, 2, 40, 1)).is_none());
+        assert!(doubt.add(place(6), sent(9, 3, 40, 2)).is_none());
+        // The same name at another place: the former one must be cancelled by whoever adds.
+        assert_eq!(doubt.add(place(7), sent(9, 2, 50, 3)).map(|former| former.stamp.number), Some(1));
+        let mut cancelled = |before| {
+            let mut numbers = Vec::new();
+            doubt.before(place(before), |sent| numbers.push(sent.stamp.number));
+            numbers
+        };
+        assert_eq!(cancelled(6), []);
+        assert_eq!(cancelled(7), [2]);
+        assert_eq!(cancelled(8), [3]);
+        assert_eq!(cancelled(100), []);
+    }
+}

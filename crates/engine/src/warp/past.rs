@@ -186,3 +186,49 @@ impl<D: Domain> Past<D> {
             + self.records.items.len() * size_of::<D::Record>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::Effects, state::Journal};
+
+    /// A domain of which only the types matter.
+    struct Idle;
+
+    impl Domain for Idle {
+        type Message = u64;
+        type Record = u64;
+        fn start(&mut self, _: &mut impl Effects<Self>) {}
+        fn wake(&mut self, _: u32, _: &mut impl Effects<Self>) {}
+        fn receive(&mut self, _: &u64, _: &mut impl Effects<Self>) {}
+        fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+        fn lookahead(&self, _: u32) -> Option<base::time::Ps> {
+            None
+        }
+    }
+
+    /// Of what is committed nothing is kept, whatever it was: memory is that of what may be taken back.
+    #[test]
+    fn what_is_committed_is_forgotten() {
+        let mut past = Past::<Idle>::new();
+        let event = |past: &mut Past<Idle>, time| {
+            let key = Key::new(time, 0, 1, 0);
+            let number = past.begin(Lane::Network, key, key, Due::Wake(0), Stamp::FINAL);
+            past.add_alarm(Alarm { key, steady: false, token: 0 });
+            let envelope = Envelope { to: 1, lane: Lane::Network, key, message: time };
+            past.add_send(Sent { envelope, stamp: Stamp { from: 0, number } });
+            past.add_record(time);
+        };
+        event(&mut past, 1);
+        let one = past.bytes();
+        (2..10).for_each(|time| event(&mut past, time));
+        assert_eq!(past.bytes(), 9 * one);
+        let mut records = Vec::new();
+        assert_eq!(past.pass(8, |record| records.push(record)), 7);
+        assert_eq!((records, past.len(), past.first(), past.bytes()), ((1..8).collect(), 2, 7, 2 * one));
+        let (mut alarms, mut sends) = (Vec::new(), Vec::new());
+        let kept =
+            past.cut(Key::floor(9), |a| alarms.push(a.key.time), |_, s| sends.push(s.envelope.message), drop);
+        assert_eq!((kept, alarms, sends, past.bytes()), (8, vec![9], vec![9], one));
+    }
+}

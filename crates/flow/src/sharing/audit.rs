@@ -143,3 +143,18 @@ impl Audit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Audit;
+
+    /// The first 64 solutions are looked at whatever they cost, later ones when the solver has worked 32 times what a look costs.
+    #[test]
+    fn looks_are_as_rare_as_they_are_dear() {
+        let mut audit = Audit::default();
+        let first = (0..64).filter(|_| audit.looks(1000, 10)).count();
+        assert_eq!(first, 64);
+        let looks = [1000, 1319, 1320, 1321, 1639, 1640].map(|visits| audit.looks(visits, 10));
+        assert_eq!(looks, [false, false, true, false, false, true]);
+    }
+}

@@ -180,3 +180,24 @@ fn planted_faults_are_found() {
         .collect();
     assert!(FAULTS.len() >= 20 && missed.is_empty(), "{missed:?}");
 }
+
+/// What is wrong at a moment is named at that moment, before its flow ends.
+#[test]
+fn what_is_wrong_now_is_named_now() {
+    let named = [
+        ("a share is too high", " B/s"),
+        ("a share is too low", "nothing keeps it from more"),
+        ("an end is noted for another moment", "ends at another moment than is noted"),
+        ("a flow is another message's", "is not what it began as"),
+        ("a latency is longer", "until another moment than when it began"),
+        ("a flow is not counted", "flows are counted"),
+    ];
+    for (name, words) in named {
+        let mut sharing = busy();
+        until(&mut sharing, 5_000_000);
+        let (_, plant) = FAULTS.iter().find(|fault| fault.0 == name).expect("it is on the list");
+        plant(&mut sharing);
+        let faults = sharing.faults();
+        assert!(faults.iter().any(|fault| fault.contains(words)), "{name}: {faults:?}");
+    }
+}

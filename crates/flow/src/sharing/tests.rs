@@ -108,6 +108,77 @@ fn a_bandwidth_that_changes_splits_the_time() {
 }
 
 /// Of flows with other weights too, each gets the whole of a fat pipe: what one fills is not taken from the others.
+/// A link that is half as fast in every second millisecond moves three quarters of its bandwidth.
+#[test]
+fn changes_that_repeat_go_on() {
+    let mut s = links(1, Rules::plain());
+    let change = |at, bandwidth| LinkChange {
+        every: Some(2e-3),
+        ..LinkChange::bandwidth(FineTime::at(at), 0, bandwidth)
+    };
+    s.schedule(vec![change(MS, 5e8), change(2 * MS, 1e9)]);
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(FineTime::at(0), route, 6_000_000, None, 0);
+    let mut over = Vec::new();
+    while s.step(20 * MS, &mut over) {}
+    let ends: Vec<Ps> = over.iter().map(|o| o.at.rounded()).collect();
+    assert_eq!(ends, [8 * MS + US]);
+}
+
+/// Routes are as much longer or shorter as their link is.
+#[test]
+fn a_latency_that_changes_is_that_of_later_flows() {
+    let mut s = links(2, Rules::plain());
+    let change = |at, latency| LinkChange {
+        at: FineTime::at(at),
+        link: 1,
+        what: Change::Latency(latency),
+        every: None,
+    };
+    s.schedule(vec![change(MS, 3e-6), change(3 * MS, 2e-6)]);
+    let route = s.route(vec![0, 1], &[], 0.0);
+    let mut over = Vec::new();
+    for tag in 0..3u32 {
+        let begins = 2 * MS * u64::from(tag);
+        while s.step(begins, &mut over) {}
+        s.begin(FineTime::at(begins), route, 1_000_000, None, tag);
+    }
+    while s.step(Ps::MAX, &mut over) {}
+    let ends: Vec<Ps> = over.iter().map(|o| o.at.rounded()).collect();
+    assert_eq!(ends, [MS + 2 * US, 3 * MS + 4 * US, 5 * MS + 3 * US]);
+}
+
+/// What is said of a flow that stays alone is what happens; over a link that is down it is never over, even without bytes.
+#[test]
+fn the_end_of_a_flow_alone_is_known() {
+    let mut s = links(2, Rules::plain());
+    let route = s.route(vec![0, 1], &[], 0.0);
+    let said = [0, 1_000_000].map(|bytes| s.alone(FineTime::at(5), route, bytes, None).rounded());
+    assert_eq!(said, [5 + 2 * US, 5 + 2 * US + MS]);
+    s.begin(FineTime::at(5), route, 1_000_000, None, 0);
+    assert_eq!(run(&mut s, 1), said[1..]);
+    let mut s = links(2, Rules::plain());
+    let route = s.route(vec![0, 1], &[], 0.0);
+    s.schedule(vec![LinkChange { at: FineTime::at(MS), link: 1, what: Change::Up(false), every: None }]);
+    s.begin(FineTime::at(2 * MS), route, 1_000_000, None, 0);
+    for bytes in [0, 1_000_000] {
+        assert_eq!(s.alone(FineTime::at(2 * MS), route, bytes, None), FineTime::NEVER, "{bytes} B");
+    }
+}
+
+/// What changed while nobody was under way holds for whoever begins next, its latency included.
+#[test]
+fn changes_of_an_idle_network_hold() {
+    let mut s = links(2, Rules::plain());
+    let change = |at, what| LinkChange { at: FineTime::at(at), link: 1, what, every: None };
+    let changes = [change(MS, Change::Latency(3e-6)), change(MS, Change::Bandwidth(5e8))];
+    s.schedule(changes.into_iter().chain([change(9 * MS, Change::Latency(9e-6))]).collect());
+    let route = s.route(vec![0, 1], &[], 0.0);
+    s.begin(FineTime::at(2 * MS), route, 1_000_000, None, 0);
+    let alone = s.alone(FineTime::at(2 * MS), route, 1_000_000, None).rounded();
+    assert_eq!((alone, run(&mut s, 1)), (4 * MS + 4 * US, vec![4 * MS + 4 * US]));
+}
+
 #[test]
 fn a_fat_pipe_limits_each_flow_by_itself() {
     for rules in [Rules::plain(), Rules::maxmin()] {

@@ -49,3 +49,101 @@ impl<M: Mode> Transport<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        Arrival, Datagram, DatagramRow, PairState, Peer, Sort, Transfer, TransferRow, Transport, pair,
+    };
+    use crate::pools::RowNumber as _;
+    use base::{hash::Fingerprint, index::TerminalId};
+    use engine::state::mode::Undo;
+    use std::collections::BTreeMap;
+
+    /// Numbers of a state, one of which a test changes: each stands in a field of its own.
+    type Numbers = [u32; 24];
+
+    const FIELDS: [&str; 24] = [
+        "due",
+        "messages open",
+        "datagram's time",
+        "its stamp",
+        "its number",
+        "its word",
+        "its bytes",
+        "its end",
+        "window",
+        "packets acknowledged",
+        "leaving",
+        "tries",
+        "round",
+        "sent in all",
+        "begun",
+        "sent of a pair",
+        "reported of",
+        "reported received",
+        "floor",
+        "received",
+        "window in",
+        "got",
+        "last",
+        "complete",
+    ];
+
+    fn fingerprint(n: Numbers) -> u128 {
+        let [here, there] = [3, 9].map(TerminalId::new);
+        let key = pair(here, there);
+        let mut t = Transport::<Undo>::new(1);
+        let datagram = Datagram {
+            time: n[2].into(),
+            stamp: n[3].into(),
+            destination: TerminalId::new(n[7]),
+            number: n[4],
+            word: n[5],
+            bytes: n[6],
+            next: DatagramRow::NIL,
+            sort: Sort::First,
+        };
+        let row = t.datagrams.take(datagram);
+        let sender = t.senders.edit(0);
+        (sender.due, sender.open) = (n[0].into(), n[1]);
+        sender.packets.push(&mut t.datagrams, row);
+        let transfer = Transfer {
+            created: 0,
+            bytes: 1,
+            destination: there,
+            number: 5,
+            packets: 1,
+            window: n[8],
+            acked: n[9],
+            leaving: n[10],
+            round: Some(n[12]),
+            sent: n[13],
+            tries: n[11],
+            next: TransferRow::NIL,
+        };
+        let row = t.transfers.take(transfer);
+        t.open.set(key, 5, row);
+        let flow = PairState { begun: n[14], named: 0, sent: n[15], of: n[16], received: n[17] };
+        t.flows.set(key, 0, flow);
+        t.peers.set(key, 0, Peer { floor: n[18], received: n[19] });
+        let complete = n[23] % 2 == 1;
+        t.arrivals.set(key, 5, Arrival { window: n[20], got: n[21], last: n[22], complete });
+        let mut sum = Fingerprint::default();
+        t.hash(&[here], &mut sum);
+        sum.0
+    }
+
+    /// Each number that the transport holds shows in the fingerprint, by itself and in its own place.
+    #[test]
+    fn every_number_shows() {
+        let base: Numbers = std::array::from_fn(|n| 2 * n as u32 + 2);
+        let mut seen = BTreeMap::from([(fingerprint(base), "nothing")]);
+        for (n, what) in FIELDS.into_iter().enumerate() {
+            let mut changed = base;
+            changed[n] += 1;
+            let same = seen.insert(fingerprint(changed), what);
+            assert_eq!(same, None, "{what} does not show");
+        }
+    }
+}

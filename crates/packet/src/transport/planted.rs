@@ -1,12 +1,12 @@
 //! Faults planted in the state of transports, one at a time, in repetition and in coding: `--check` finds all of them.
 
 use super::{
-    Arrival, PairState, Peer, Timer, TimerRow, Transfer, TransferRow, Word,
+    Arrival, Datagram, PairState, Peer, Timer, TimerRow, Transfer, TransferRow, Word,
     config::{Ack, Resilience},
 };
 use crate::{
     losses::Chance,
-    planted::{Fault, all_are_found},
+    planted::{Fault, all_are_found, run},
     pools::RowNumber,
     router::Tested,
     samples,
@@ -128,6 +128,19 @@ const MESSAGES: &[Fault<Tested>] = &[
     ("a message has a packet more", |d| transfer(d, |_| true, |t| t.packets += 1)),
     ("a window is left out", |d| transfer(d, |t| t.window < 2, |t| t.window += 1)),
     ("a window is sent again", |d| transfer(d, |t| t.window > 0, |t| t.window -= 1)),
+    // All else is as the last acknowledgement of a message leaves it, which is on its way back.
+    ("a message that has arrived goes on beyond its last window", |d| {
+        let t = &d.state.transport;
+        let mut found = Vec::new();
+        t.open.each(|key, number, &row| found.push((key, number, row)));
+        let arrived = |&(key, number, _): &(u64, u32, TransferRow)| {
+            t.peers.get(key, 0).is_some_and(|peer| number < peer.floor)
+                || t.arrivals.get(key, number).is_some_and(|row| row.complete)
+        };
+        let (_, _, row) = found.into_iter().find(arrived)?;
+        d.state.transport.transfers.edit(row).window += 100;
+        Some(())
+    }),
     ("a terminal counts a message more", |d| {
         d.state.transport.senders.edit(0).open += 1;
         Some(())
@@ -163,6 +176,16 @@ const PACKETS: &[Fault<Tested>] = &[
     ("a packet that waits is another message's", |d| {
         let row = waiting(d)?;
         d.state.transport.datagrams.edit(row).number += 100;
+        Some(())
+    }),
+    ("a packet more waits, of a message that never began", |d| {
+        let row = waiting(d)?;
+        let t = &mut d.state.transport;
+        let i = (0..4).find(|&i| t.senders.get(i).packets.head == row)?;
+        let copy = *t.datagrams.get(row);
+        let copy = Datagram { number: copy.number + 100, next: super::DatagramRow::NIL, ..copy };
+        let copy = t.datagrams.take(copy);
+        t.senders.edit(i).packets.push(&mut t.datagrams, copy);
         Some(())
     }),
     ("a packet that waits is of no window", |d| {
@@ -253,7 +276,33 @@ fn planted_faults_are_found() {
         let faults: Vec<Fault<Tested>> =
             [MESSAGES, PACKETS, RECEIVERS, more].into_iter().flatten().copied().collect();
         assert!(faults.len() >= 20);
-        let times: Vec<u64> = (0..6).map(|n| UNTIL - n * 3_100_000).collect();
+        let times: Vec<u64> = (0..24).map(|n| UNTIL - n * 3_100_000).collect();
         all_are_found(&setup(protocol), &times, &faults);
+    }
+}
+
+/// A terminal takes the next packet while its buffer is not full, so it holds a packet less a chunk beyond it at most.
+#[test]
+fn terminals_hold_no_more_than_their_buffer() {
+    for protocol in Protocol::PAPER {
+        let mut setup = setup(protocol);
+        // Four chunks to a packet, eight to a buffer.
+        setup.packet.chunk = setup.packet.packet / 4;
+        // Routers take a tenth of what terminals give.
+        setup.links[1..].fill(samples::link(100_000_000, 20_000, 10_000, 1 << 15));
+        let mut held = 0;
+        for n in 0..20 {
+            let run = run::<Tested>(&setup, UNTIL - n * 3_100_000);
+            let d = &run.partitions[0].domain.carrier;
+            let chunk = d.cx.net.config.chunk;
+            let packet = d.cx.net.config.packet.div_ceil(chunk);
+            let most = d.cx.net.injection_buffer.div_ceil(chunk.into()) as u32 - 1 + packet;
+            for i in 0..4 {
+                let queued = d.state.terminals.get(i).queued;
+                assert!(queued <= most, "{protocol:?}: {queued} chunks of {most}");
+                held = held.max(queued);
+            }
+        }
+        assert!(held > 4, "{protocol:?}: packets wait");
     }
 }

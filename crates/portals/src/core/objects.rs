@@ -482,6 +482,19 @@ impl Ni {
 mod tests {
     use super::*;
 
+    /// Who asks whether events have room is told of those on their way as well.
+    #[test]
+    fn events_on_their_way_take_room() {
+        let mut queue = Queue::new(3);
+        assert!(queue.has_room(3) && !queue.has_room(4));
+        queue.reserve();
+        queue.reserve();
+        assert!(queue.has_room(1) && !queue.has_room(2));
+        queue.push(Event::default());
+        assert!(queue.has_room(1) && !queue.has_room(2), "one is there, one on its way");
+        assert!(queue.pop().is_some() && queue.has_room(2));
+    }
+
     /// Names of objects that were there name none of those that come, whether they had been taken out or not, as often as the places are emptied.
     #[test]
     fn old_names_name_nothing_in_emptied_places() {

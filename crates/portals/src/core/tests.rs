@@ -8,8 +8,8 @@ use super::{
     operation::Op,
     process::{Out, Process},
     types::{
-        AckReq, CT_NONE, Code, Count, EQ_NONE, Event, EventKind, Fail, Fault, Limits, List, Md, Me, Memory,
-        PID_ANY, PT_ANY, ProcessId, RANK_ANY, TableEntry, UID_ANY, md, me, ni, pt,
+        AckReq, CT_NONE, Code, Count, EQ_NONE, Event, EventKind, Fail, Fault, IOVEC, Limits, List, Md, Me,
+        Memory, PID_ANY, PT_ANY, ProcessId, RANK_ANY, TableEntry, UID_ANY, md, me, ni, pt,
     },
 };
 use proptest::prelude::*;
@@ -210,6 +210,58 @@ fn unexpected_messages_wait_for_their_entry() {
     w.append(pt, &Me { match_bits: 6, ..entry(1024, 64, me::OP_PUT) }, List::Priority);
     assert_eq!(w.kinds(1, eq1), [E::PutOverflow, E::AutoFree, E::Link]);
     assert_eq!(w.p[1].pt_free(w.ni, pt), Err(Code::InUse));
+}
+
+/// Messages that came before their entry use it up as if it had been there: with 32 of its 64 bytes gone fewer than 40 are left.
+#[test]
+fn lengths_of_unexpected_messages_move_an_entry_on() {
+    for (min_free, last) in [(40, E::AutoUnlink), (32, E::Link)] {
+        let mut w = World::new(&Limits::default());
+        let (eq1, pt) = w.table(0, 32);
+        w.append(pt, &entry(2048, 64, me::OP_PUT | me::MANAGE_LOCAL), List::Overflow);
+        let (md, ..) = w.md(0);
+        w.put(md, 0, 16, 5);
+        w.put(md, 16, 16, 5);
+        w.events(1, eq1);
+        let options = me::OP_PUT | me::MANAGE_LOCAL | me::LOCAL_INC_UH_RLENGTH;
+        w.append(pt, &Me { min_free, ..entry(1024, 64, options) }, List::Priority);
+        assert_eq!(w.kinds(1, eq1), [E::PutOverflow, E::PutOverflow, last], "{min_free} B must be free");
+    }
+}
+
+/// A put from pieces into pieces: 6 bytes from the third on, where the first piece has 5, one has none and the last has 7.
+#[test]
+fn pieces_of_memory_are_one_region() {
+    let mut w = World::new(&Limits::default());
+    let mut list = |at: usize, pieces: &[(u64, u64)]| {
+        let words = pieces.iter().flat_map(|&(base, length)| [base, length]);
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        w.m.0[at..at + bytes.len()].copy_from_slice(&bytes);
+    };
+    list(512, &[(100, 5), (200, 0), (300, 7)]);
+    list(640, &[(2048, 1), (2060, 2), (2070, 9)]);
+    let (eq1, pt) = w.table(0, 8);
+    w.append(pt, &entry(640, 3, me::OP_PUT | IOVEC), List::Priority);
+    let (eq, ct) = (w.p[0].eq_alloc(w.ni, 64).unwrap(), w.p[0].ct_alloc(w.ni).unwrap());
+    let md = Md { start: 512, length: 3, options: IOVEC, eq, ct };
+    let md = w.p[0].md_bind(w.ni, &md, &mut w.m).unwrap();
+    w.put(md, 2, 6, 5);
+    assert_eq!(w.kinds(1, eq1), [E::Link, E::Put]);
+    let there = [w.m.0[2048], w.m.0[2060], w.m.0[2061], w.m.0[2070], w.m.0[2071], w.m.0[2072], w.m.0[2073]];
+    assert_eq!(there, [102, 103, 104, 300, 301, 302, 2073].map(|n: u32| n as u8));
+}
+
+/// A message knows the options of the descriptor that it is sent from: the network treats it by them.
+#[test]
+fn messages_carry_the_options_of_their_descriptor() {
+    for options in [0, md::UNORDERED, md::VOLATILE | md::UNRELIABLE] {
+        let mut w = World::new(&Limits::default());
+        let (md, ..) = w.md(options);
+        w.p[0].begin(&Op { put: (md, 0), length: 8, ..to_one() }, &mut w.m).unwrap();
+        let carried = |out: &Out| if let Out::Send(m) = out { Some(m.md_options) } else { None };
+        let sent: Vec<u32> = w.p[0].out.iter().filter_map(carried).collect();
+        assert_eq!(sent, [options]);
+    }
 }
 
 #[test]

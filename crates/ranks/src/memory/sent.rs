@@ -244,3 +244,92 @@ fn distinct(mut peers: Vec<RankId>) -> u64 {
     peers.dedup();
     peers.len() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use workload::program::list::{List, Rank, calc, recv, send};
+
+    /// Each rank sends this many bytes every ten picoseconds to the rank after the one before; every other rank stops after so many messages.
+    struct Beat {
+        ranks: u32,
+        bytes: u64,
+        odd: u64,
+    }
+
+    impl Traffic for Beat {
+        fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+            let destination =
+                RankId::new(((u64::from(rank.number()) + 1 + index) % u64::from(self.ranks)) as u32);
+            let goes_on = rank.number() % 2 == 0 || index < self.odd;
+            goes_on.then_some(Message { time: 10 * (index + 1), destination, bytes: self.bytes })
+        }
+
+        fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
+            None
+        }
+
+        fn closed_loop(&self) -> bool {
+            false
+        }
+
+        fn offered_bytes_per_s(&self) -> Option<f64> {
+            None
+        }
+    }
+
+    fn of(ranks: u32, bytes: u64, odd: u64, until: Ps) -> Sent {
+        let job = JobSetup {
+            name: "job".to_owned(),
+            work: Work::Traffic(Arc::new(Beat { ranks, bytes, odd })),
+            placement: (0..ranks).map(TerminalId::new).collect(),
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        };
+        sent(&job, until, Cut { packet: 100, chunk: 10, eager: 0 }, &|_, _| true).expect("it answers nothing")
+    }
+
+    /// Of programs operations count, and messages above the eager limit are asked for and granted.
+    #[test]
+    fn operations_of_programs_are_counted() {
+        let (mut from, mut to) = (Rank::default(), Rank::default());
+        [calc(5), send(1, 250, 0), send(1, 40, 0)].into_iter().for_each(|op| _ = from.push(op));
+        [recv(0, 250, 0), recv(0, 40, 0)].into_iter().for_each(|op| _ = to.push(op));
+        let program = List::new(vec![from, to]);
+        let of = |eager| of_program(&program, Cut { packet: 100, chunk: 10, eager }).expect("it is short");
+        let all = of(1000);
+        assert_eq!((all.operations, all.messages, all.packets, all.bytes), (5, 2, 4, 290));
+        let asked = of(100);
+        assert_eq!((asked.operations, asked.messages, asked.pairs), (5, 4, 2));
+    }
+
+    /// Few ranks are read whole, and what is sent at the end itself counts: ten messages of three packets each, of 10, 10 and 5 chunks.
+    #[test]
+    fn few_ranks_are_counted() {
+        let all = of(4, 250, u64::MAX, 100);
+        assert_eq!((all.messages, all.packets, all.chunks, all.bytes), (40, 120, 1000, 10_000));
+        assert_eq!((all.far, all.operations), (1000, 0));
+        assert_eq!(of(4, 250, u64::MAX, 99).messages, 36);
+        let (one, two) = (Sent { operations: 3, pairs: 5, ..all }, Sent { operations: 4, pairs: 6, ..all });
+        assert_eq!((one.and(two).operations, one.and(two).pairs, one.and(two).bytes), (7, 11, 20_000));
+    }
+
+    /// Of many ranks some are read: what all send is more than estimated hardly ever, and never much less.
+    #[test]
+    fn many_ranks_are_estimated_closely() {
+        let (ranks, until) = (1 << 17, 20);
+        let real = f64::from(ranks) * 1.5;
+        let found = of(ranks, 100_000, 1, until).messages as f64 / real;
+        assert!((1.0..1.03).contains(&found), "{found} times what is sent");
+    }
+
+    /// A rank that is not read to its end has as many partners as messages, and no more than there are ranks.
+    #[test]
+    fn partners_are_as_many_as_messages_or_ranks() {
+        let pairs = |messages: u64| of(3000, 1, u64::MAX, 10 * messages).pairs;
+        assert_eq!(pairs(2000), 3000 * 2000);
+        assert_eq!(pairs(5000), 3000 * 3000);
+    }
+}

@@ -572,3 +572,6 @@ impl<M: Mode> Router for Pipelined<M> {
         n.hash_held(cx, u, sum);
     }
 }
+
+#[cfg(test)]
+mod tests;

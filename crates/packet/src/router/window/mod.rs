@@ -491,3 +491,6 @@ impl<M: Mode> Net<WindowRouter<M>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
