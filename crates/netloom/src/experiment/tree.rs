@@ -104,21 +104,21 @@ impl Data {
     }
 }
 
-/// Largest file that is parsed as a whole, whatever is in it.
-const LARGE: usize = 4 << 20;
-/// Bytes of a larger one that are parsed first.
+/// Bytes of a file that are parsed before all of it is.
 const HEAD: usize = 1 << 19;
+/// Errors after which reading on is of no use: the file is of another kind.
+const MOST: usize = 200_000;
 
 /// Parses the text of `source`, which must be among the diagnostics' sources. On syntax errors these are reported, at
 /// most one per line, and nothing is returned.
 pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     let text = diagnostics.sources[source].text.clone();
-    if text.len() > LARGE {
+    if text.len() > HEAD {
         // An error takes the parser hundreds of bytes, and a line of another kind of file has one in two.
         let head = &text[..text.floor_char_boundary(HEAD)];
         let (table, errors) = DeTable::parse_recoverable(head);
         dismantle(DeValue::Table(table.into_inner()));
-        if errors.len() > HEAD / 64 {
+        if errors.len().saturating_mul(text.len() / HEAD) > MOST {
             let message =
                 "so many errors are in the first 512 KiB that it was read no further: it is no TOML";
             diagnostics.push(Diagnostic::new(Place { source, start: 0, end: 0 }, message));
@@ -239,10 +239,10 @@ mod tests {
     /// Whatever its size, and a large file of TOML is read whole.
     #[test]
     fn a_large_file_of_another_kind_is_not_read_on() {
-        let (table, diagnostics) = parsed(&"1\n".repeat(LARGE));
+        let (table, diagnostics) = parsed(&"1\n".repeat(HEAD));
         assert!(table.is_none() && diagnostics.len() <= HEAD / 2 + 1, "{}", diagnostics.len());
         assert!(diagnostics.sorted()[0].message.contains("read no further"));
-        let list = format!("a = [\n{}]\nb = 1\nb = 2\n", "1,\n".repeat(LARGE / 3));
+        let list = format!("a = [\n{}]\nb = 1\nb = 2\n", "1,\n".repeat(HEAD));
         let (table, diagnostics) = parsed(&list);
         assert!(table.is_none() && diagnostics.len() == 1, "{diagnostics}");
     }
