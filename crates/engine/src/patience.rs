@@ -186,9 +186,9 @@ mod tests {
     fn only_looks_that_sufficed_earn_more() {
         let habit = Habit { looks: AtomicU32::new(80), ..Habit::new(PATIENCE) };
         let begun = Instant::now();
-        let wait = |in_vain: u32| {
+        let wait = |looked: u32| {
             let mut vigil = habit.vigil();
-            (0..in_vain).for_each(|_| _ = vigil.next(|| begun));
+            (0..looked).for_each(|_| _ = vigil.next(|| begun));
             vigil.met();
             habit.looks.load(Ordering::Relaxed)
         };

@@ -512,7 +512,7 @@ mod tests {
 
     /// From each place in a word of the bitmap the one event within the horizon is found, the last slot before the present one included, and the one beyond it.
     #[test]
-    fn a_lone_event_is_found_wherever_it_is() {
+    fn a_single_event_is_found_wherever_it_is() {
         for start in (0..130).chain(SLOTS - 70..SLOTS + 70) {
             for ahead in
                 [1, 2, 63, 64, 65, 2048, SLOTS - 65, SLOTS - 64, SLOTS - 63, SLOTS - 1, SLOTS, SLOTS + 1]
