@@ -488,7 +488,7 @@ super::calls::calls! {
     }
     fn PtlSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(|op| Call::Begin(op)))
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(Call::Begin))
     }
     fn PtlAtomicSync() -> c_int {
         // Who polls memory calls it in a loop: time passes.

@@ -262,7 +262,7 @@ mod tests {
         fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
             let destination =
                 RankId::new(((u64::from(rank.number()) + 1 + index) % u64::from(self.ranks)) as u32);
-            let goes_on = rank.number() % 2 == 0 || index < self.odd;
+            let goes_on = rank.number().is_multiple_of(2) || index < self.odd;
             goes_on.then_some(Message { time: 10 * (index + 1), destination, bytes: self.bytes })
         }
 

@@ -101,11 +101,11 @@ impl Words<'_> {
         let start = self.at;
         self.skip(DIGIT);
         let span = start..self.at;
-        let digits = self.text[span.clone()].iter().map(|digit| u64::from(digit - b'0'));
+        let mut digits = self.text[span.clone()].iter().map(|digit| u64::from(digit - b'0'));
         let value = if span.len() <= FIT {
             Some(digits.fold(0, |value, digit| value * 10 + digit))
         } else {
-            digits.fold(Some(0u64), |value, digit| value?.checked_mul(10)?.checked_add(digit))
+            digits.try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(digit))
         };
         match value.filter(|&v| v <= max) {
             Some(value) => Ok((value, span)),
