@@ -426,6 +426,22 @@ fn unsafe_code_is_where_the_architecture_says() {
     assert_eq!(found, listed);
 }
 
+/// A room has a paragraph, of 80 words at most.
+#[test]
+fn rooms_have_a_short_paragraph() {
+    let text = architecture();
+    let rooms = text.split("\n## ").find(|s| s.starts_with("Rooms")).expect("a section on rooms");
+    let paragraphs: Vec<&str> = rooms.split("\n\n").filter(|p| p.trim_start().starts_with("**")).collect();
+    assert!(paragraphs.len() > 15, "{} paragraphs", paragraphs.len());
+    let long: Vec<String> = paragraphs
+        .iter()
+        .map(|p| (p.split_whitespace().count(), p))
+        .filter(|(words, _)| *words > 80)
+        .map(|(words, p)| format!("{words} words: {}", p.lines().next().unwrap_or_default()))
+        .collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
 /// `path/file.rs::test` anywhere in ARCHITECTURE.md is a test in that file.
 #[test]
 fn the_guards_that_the_architecture_names_exist() {

@@ -211,9 +211,10 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, Vec<Mistake>> 
         let before = text[..text.len() - trimmed.len()].matches('\n').count() as u64;
         let no_json = |e: serde_json::Error| Mistake::new(before + e.line() as u64, e.to_string());
         let whole: &RawValue = serde_json::from_str(trimmed).map_err(|e| vec![no_json(e)])?;
-        let mut entries = (0..).map(At::Entry);
+        let mut entry = 0;
         list_in(whole).elements(|element| {
-            let at = entries.next().unwrap_or(At::Entry(u64::MAX));
+            let at = At::Entry(entry);
+            entry += 1;
             match serde_json::from_str::<String>(element) {
                 Ok(name) => listed.add(at, &name),
                 Err(_) => listed.add(at, element),

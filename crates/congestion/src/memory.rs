@@ -2,11 +2,7 @@
 
 use crate::setup::CongestionSetup;
 use fabric::graph::Port;
-use model::{
-    entry::Known,
-    memory::{FIXED, Prediction},
-    setup::JobSetup,
-};
+use model::{entry::Known, memory::Prediction, setup::JobSetup};
 
 /// Predicts the memory of static congestion: the graph once, counters, ways and sums of links for each thread.
 #[must_use]
@@ -14,7 +10,7 @@ pub fn predict(setup: &CongestionSetup) -> Prediction {
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let runs = setup.statics.iter().map(|s| u64::from(s.runs)).max().unwrap_or(1);
     let mut parts = parts(links, &setup.jobs).to_vec();
-    parts.extend([("mappings", runs * 64), ("fixed", FIXED)]);
+    parts.extend([("mappings", runs * 64)]);
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }

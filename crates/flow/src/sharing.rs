@@ -538,15 +538,6 @@ impl Sharing {
         self.nothing_waits(at);
         self.moved.clear();
         self.share_detached(at);
-        if !self.solver.passes() {
-            self.share_again(at);
-        }
-        self.alarms.set_many(&self.moved);
-        self.look_at_shares();
-    }
-
-    /// Finds the shares of those on their links.
-    fn share_again(&mut self, at: FineTime) {
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());
@@ -558,7 +549,9 @@ impl Sharing {
             let next = self.next_end(bundle, at);
             self.moved.push((bundle, next));
         }
+        self.alarms.set_many(&self.moved);
         self.listed = changed;
+        self.look_at_shares();
     }
 
     /// When the first flow of a bundle is over at the share that it has.

@@ -269,32 +269,23 @@ impl Solver {
         self.free.push(sharer);
     }
 
-    /// True if nothing changed but sharers that are detached: a solution would find nothing else. It is counted as one.
-    #[must_use]
-    pub fn passes(&mut self) -> bool {
-        if self.whole || !self.touched.is_empty() || !self.fresh.is_empty() {
-            return false;
-        }
-        let (asked, visits) = std::mem::take(&mut self.detached);
-        self.visits += visits;
-        self.choose_method(asked, visits);
-        true
-    }
-
     /// Finds the max-min fair levels after all that was added, changed and removed. Returns the sharers whose share may have changed,
     /// each once.
     pub fn solve(&mut self) -> &[u32] {
-        self.epoch += 1;
-        self.water = 0.0;
         self.changed.clear();
-        self.steps.clear();
         let (asked, visits) = std::mem::take(&mut self.detached);
         let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
         let begun = self.visits;
         self.visits += visits;
-        // The cheapest first: alone costs a route, following a change costs what changes, and all anew is the bound of both.
-        if self.whole || !(self.solve_isolated() || self.solve_changed()) {
-            self.solve_all();
+        // Where nothing changed but sharers that are detached, there is nothing to find.
+        if self.whole || !self.touched.is_empty() || !self.fresh.is_empty() {
+            self.epoch += 1;
+            self.water = 0.0;
+            self.steps.clear();
+            // The cheapest first: alone costs a route, following a change costs what changes, and all anew is the bound of both.
+            if self.whole || !(self.solve_isolated() || self.solve_changed()) {
+                self.solve_all();
+            }
         }
         self.choose_method(asked, self.visits - begun);
         debug_assert!(self.are_within_capacity(), "flows use no more of a link than there is");

@@ -136,16 +136,13 @@ fn tables(routing: &Chosen<RoutingEntry>, sizes: &Sizes) -> u64 {
     if routing.section.complete { (routing.entry.least)(sizes, &routing.section.values) } else { 0 }
 }
 
-/// What a run is predicted to need: what its model says, and its routing's tables.
+/// What a run is predicted to need: what its model says, its routing's tables, and what the program itself takes.
 #[must_use]
 pub fn predicted(experiment: &Experiment, run: &dyn Run) -> Prediction {
     let mut memory = run.memory();
     // A model from outside may predict nothing.
     let predicts = !memory.parts.is_empty();
-    // Nor need it know what the program itself takes.
-    if memory.parts.iter().all(|part| part.0 != "fixed") {
-        memory.add("fixed", FIXED);
-    }
+    memory.add("fixed", FIXED);
     if let Some((fabric, chosen)) = run.fabric().zip(experiment.routing.as_ref()) {
         let bytes = routing::bytes(fabric, chosen);
         if bytes > 0 {

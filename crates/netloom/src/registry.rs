@@ -197,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "has a key that [model] has already")]
+    fn a_key_of_a_router_means_one_thing() {
+        let first = &packet::router::registry::ROUTERS[0];
+        let about =
+            base::registry::About { name: "mine", params: packet::section::ABOUT.params, ..first.about };
+        let mine = Box::leak(Box::new(packet::router::registry::RouterEntry { about, ..*first }));
+        let _ = Registry::standard().with_listed("routers", mine);
+    }
+
+    #[test]
     #[should_panic(expected = "registered already")]
     fn a_name_means_one_thing() {
         let _ = Registry::standard().with_topology(&MINE).with_topology(&MINE);

@@ -39,6 +39,7 @@ use ranks::{
     node::{self, Node},
     params::RANKS_PER_TERMINAL,
 };
+use std::sync::Arc;
 
 /// Model `packet`: every chunk through buffers, virtual channels and credits.
 pub const PACKET: ModelEntry = ModelEntry {
@@ -134,7 +135,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         change: parts.change,
         jobs: parts.jobs,
         packet: packet?,
-        values: std::sync::Arc::new(parts.written.model.values.clone()),
+        values: Arc::new(parts.written.model.values.clone()),
         seed: parts.seed,
         ties: 0,
         until: parts.until?,

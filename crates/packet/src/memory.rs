@@ -22,11 +22,7 @@ use crate::{
 };
 use base::{registry::find, time::Ps};
 use fabric::graph::Peer;
-use model::{
-    entry::Known,
-    memory::{FIXED, Prediction},
-    setup::Until,
-};
+use model::{entry::Known, memory::Prediction, setup::Until};
 use ranks::memory::sent::{Cut, Sent, sent};
 use tables::size;
 
@@ -54,7 +50,6 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("flights", size(flights(setup, &held).min(held.chunks), size_of::<Flight>())),
         ("chunks", size(held.chunks, growth * size_of::<Chunk>())),
         ("packets", size(held.packets, growth * size_of::<Packet>())),
-        ("fixed", FIXED),
     ];
     parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
@@ -70,14 +65,14 @@ pub fn predict(setup: &Setup) -> Prediction {
 pub fn least(known: &Known<'_>) -> u64 {
     let (sizes, vcs) = (known.sizes, known.values.int("vcs"));
     let lines = sizes.ports.saturating_add(sizes.terminals);
-    // With section [router] a router is a pipelined one, whatever its name.
-    let named = [known.values.text("router"), router::registry::PIPELINED.to_owned()];
-    let routers = named.iter().filter_map(|name| find(router::registry::ROUTERS, name));
+    let entry = |name: &str| find(router::registry::ROUTERS, name).map(|entry| (entry.bytes)(lines, vcs));
+    // With section [router] a router is a pipelined one, whatever its name. One from outside may take nothing.
+    let routers = entry(&known.values.text("router")).min(entry(router::registry::PIPELINED));
     let parts = [
         model::memory::graph(sizes.ports, sizes.terminals),
         size(lines, size_of::<PortRow<()>>()),
         size(lines.saturating_mul(vcs), size_of::<Vc<()>>()),
-        routers.map(|entry| (entry.bytes)(lines, vcs)).min().unwrap_or(0),
+        routers.unwrap_or(0),
         size(sizes.terminals, size_of::<Terminal>()),
         ranks::memory::least(known.jobs),
     ];

@@ -4,10 +4,7 @@ pub mod sent;
 
 use crate::operations::Row;
 use base::index::RankId;
-use model::{
-    memory::{FIXED, Prediction},
-    setup::JobSetup,
-};
+use model::{memory::Prediction, setup::JobSetup};
 use workload::program::{Batch, Kind, Op, Program, Step};
 
 /// How a model keeps operations.
@@ -37,7 +34,6 @@ impl Kept {
 #[must_use]
 pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
     let mut parts = parts(jobs, kept);
-    parts.push(("fixed", FIXED));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }

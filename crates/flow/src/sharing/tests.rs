@@ -166,6 +166,25 @@ fn the_end_of_a_flow_alone_is_known() {
     }
 }
 
+/// A cap that is held from the beginning is that of the bandwidth at the beginning, not of the time when the route was first taken.
+#[test]
+fn a_bandwidth_that_changes_is_the_cap_of_later_flows() {
+    for busy in [false, true] {
+        let mut s = links(2, Rules::maxmin());
+        let change = |at, bandwidth| LinkChange::bandwidth(FineTime::at(at), 0, bandwidth);
+        s.schedule(vec![change(MS, 5e8), change(3 * MS, 1e9)]);
+        let (route, other) = (s.route(vec![0], &[], 0.0), s.route(vec![1], &[], 0.0));
+        s.begin(FineTime::at(0), route, 1000, None, 1);
+        if busy {
+            s.begin(FineTime::at(0), other, 9_000_000, None, 2);
+        }
+        let mut over = Vec::new();
+        while s.step(2 * MS, &mut over) {}
+        s.begin(FineTime::at(2 * MS), route, 2_000_000, None, 0);
+        assert_eq!(run(&mut s, 3)[0], 6 * MS + US);
+    }
+}
+
 /// What changed while nobody was under way holds for whoever begins next, its latency included.
 #[test]
 fn changes_of_an_idle_network_hold() {
