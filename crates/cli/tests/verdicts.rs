@@ -95,9 +95,26 @@ fn case(name: &'static str, set: &'static [&'static str], state: &'static str) -
 /// Ends with its workload, of so many messages per rank.
 const FINITE: &str = "experiment.until=workload-done";
 
+/// Half of the terminals, and a job on the others that begins in the second half.
+const LATE: &str = r#"ranks = 36
+[[job]]
+workload = "uniform"
+message = "1024 B"
+load = 0.4
+start = "35 us"
+ranks = 36
+"#;
+
 #[test]
 fn sources_without_end() {
     const SLOW: &str = "model.router_delay=10 us";
+    const SLOW_FLOWS: &[&str] = &[
+        "model.kind=flow",
+        "job.0.arrival=poisson",
+        "job.0.load=0.95",
+        "job.0.message=16 KiB",
+        "experiment.duration=20 us",
+    ];
     let directory = tempfile::tempdir().expect("a directory");
     judge(
         directory.path(),
@@ -138,6 +155,59 @@ fn sources_without_end() {
             Case {
                 lacks: &["single-path", "saturated"],
                 ..case("flow: little load", &["model.kind=flow"], "ok")
+            },
+            Case {
+                has: &["still-filling"],
+                lacks: &["saturated"],
+                ..case("flow: a few slow messages", SLOW_FLOWS, "not-stationary")
+            },
+            Case {
+                has: &["still-filling"],
+                lacks: &["saturated"],
+                ..case(
+                    "flow: filling",
+                    &["model.kind=flow", "job.0.load=0.8", "experiment.duration=40 us"],
+                    "not-stationary",
+                )
+            },
+            Case {
+                lacks: &["still-filling", "saturated"],
+                ..case(
+                    "flow: filled",
+                    &["model.kind=flow", "job.0.load=0.8", "experiment.duration=400 us"],
+                    "ok",
+                )
+            },
+            Case {
+                lines: LATE,
+                lacks: &["still-filling", "saturated"],
+                ..case("packet: a job that begins late", &["job.0.load=0.01"], "ok")
+            },
+            Case {
+                lines: LATE,
+                lacks: &["still-filling", "saturated"],
+                ..case("flow: a job that begins late", &["model.kind=flow", "job.0.load=0.01"], "ok")
+            },
+            Case {
+                lines: LATE,
+                ..case(
+                    "packet: a late job that is too much",
+                    &["job.1.workload=bisection", "job.1.load=0.9"],
+                    "saturated",
+                )
+            },
+            Case {
+                lines: LATE,
+                ..case(
+                    "flow: a late job that is too much",
+                    &[
+                        "model.kind=flow",
+                        "job.1.workload=bisection",
+                        "job.1.load=0.9",
+                        "experiment.duration=150 us",
+                    ],
+                    "saturated",
+                )
             },
             Case {
                 lacks: &["still-filling"],

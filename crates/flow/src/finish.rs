@@ -54,7 +54,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
     let rate = setup.links.first().map(|l| l.bandwidth.bytes_per_s());
     summary.throughput =
-        rate.and_then(|r| throughput(&setup.jobs, r, 1, o.bytes.1, simulated.checked_sub(setup.warmup)));
+        rate.and_then(|r| throughput(&setup.jobs, r, 1, o.bytes.1, &(setup.warmup..simulated)));
     summary.verdict = judge(setup, cx, &ended, simulated, summary.throughput);
     let over = programs::stuck(&cx.roster, ended.host.standing()).is_done();
     summary.jobs = jobs(setup, o, done, ended.dry, over);

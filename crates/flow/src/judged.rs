@@ -4,6 +4,7 @@ use super::{
     config::{FlowConfig, Wide},
     context::{Context, FlowSetup},
     ended::Ended,
+    pace::Pace,
     sharing::Delays,
 };
 use base::time::Ps;
@@ -13,6 +14,7 @@ use model::{
 };
 use ranks::{programs, stuck::Stuck};
 use results::summary::{State, Throughput, Verdict};
+use std::slice;
 
 /// The verdict of a run that simulated so much time and had such a throughput.
 #[must_use]
@@ -38,7 +40,6 @@ pub fn judge(
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     let seen = Seen {
         begun,
-        active: ended.domain.sharing.active(),
         ranks,
         mean: ended.observer.latency.moments().mean(),
         alone: alone(setup, ended),
@@ -47,7 +48,7 @@ pub fn judge(
     match (ended.domain.overflow, closed) {
         (true, _) => {}
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
-        (false, false) => open_sources(&seen, &mut verdict),
+        (false, false) => open_sources(setup, ended, &mut verdict),
     }
     if let Some(platform) = cx.platform().filter(|p| !p.passed.is_empty()) {
         verdict.flag("input-dropped");
@@ -132,8 +133,6 @@ fn how_it_ended(cx: &Context, ended: &Ended, closed: bool, stuck: &Stuck, verdic
 struct Seen {
     /// Messages sent so far, by all ranks.
     begun: u64,
-    /// Messages under way at the end.
-    active: u64,
     /// Ranks of all jobs.
     ranks: u64,
     /// Mean latency of what arrived.
@@ -144,25 +143,37 @@ struct Seen {
     simulated: Ps,
 }
 
-/// Of a run that ends at a time. In a steady state as many messages are under way as are sent in the mean latency. If links cannot keep up, those that
-/// arrived waited half as long as those that are still there, or less.
-fn open_sources(s: &Seen, verdict: &mut Verdict) {
-    debug_assert!(s.active <= s.begun, "what is under way was sent");
-    let active = s.active as f64;
-    if s.active <= s.begun / 10 || s.active <= 4 * s.ranks {
-        return;
-    }
-    let Some(mean) = s.mean else {
-        verdict.flag("still-filling");
-        let why = format!("the run is too short: {} under way, and none has arrived", are(s.active));
-        return verdict.find(State::NotStationary, [why]);
-    };
-    let steady = s.begun as f64 * mean / s.simulated as f64;
-    if active > 1.5 * steady {
-        verdict.find(
-            State::Saturated,
-            [format!("{} of {} messages are under way at the end", s.active, s.begun)],
+/// Of a run that ends at a time: each job's messages pile up, or they do not. Those of programs come and go with the program's phases.
+fn open_sources(setup: &FlowSetup, ended: &Ended, verdict: &mut Verdict) {
+    for (job, sums) in setup.jobs.iter().zip(&ended.observer.jobs) {
+        if job.work.program().is_some() || sums.begun == 0 {
+            continue;
+        }
+        debug_assert!(sums.delivered <= sums.begun, "what arrived was sent");
+        let active = sums.begun - sums.delivered;
+        if sums.delivered == 0 {
+            verdict.flag("still-filling");
+            let why = format!("the run is too short: {} under way, and none has arrived", are(active));
+            verdict.find(State::NotStationary, [why]);
+            continue;
+        }
+        let [first, second] = sums.quarters.under_way();
+        let grows = format!(
+            "{active} of {} messages are under way at the end, on average {first:.1} in the first half and {second:.1} in the second; latencies are those \
+             of messages that arrived",
+            sums.begun
         );
+        let name = &job.name;
+        match sums.quarters.pace(throughput::burst(slice::from_ref(job))) {
+            Pace::Kept => {}
+            Pace::Fills => {
+                verdict.flag("still-filling");
+                verdict.find(State::NotStationary, [format!("the run is too short for job {name}: {grows}")]);
+            }
+            Pace::PilesUp => {
+                verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")])
+            }
+        }
     }
 }
 

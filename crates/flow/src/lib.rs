@@ -20,6 +20,7 @@ pub mod judged;
 pub mod memory;
 pub mod network;
 pub mod observe;
+pub mod pace;
 pub mod pair;
 pub mod rules;
 pub mod run;

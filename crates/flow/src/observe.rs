@@ -1,6 +1,6 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
-use super::{context::Context, domain::Record};
+use super::{context::Context, domain::Record, pace::Quarters};
 use base::{hash::Fingerprint, index::TerminalId, sorted::SortedMap, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
@@ -43,6 +43,15 @@ pub struct JobSums {
     pub last: Ps,
     /// Time of computing, over all ranks.
     pub busy: u128,
+    /// Messages under way in the quarters of the job's measured time.
+    pub quarters: Quarters,
+}
+
+impl JobSums {
+    /// Nothing happened yet to a job that is measured from `start` to `end`.
+    fn of(start: Ps, end: Ps) -> Self {
+        Self { quarters: Quarters::of(start, end), ..Self::default() }
+    }
 }
 
 /// A pair's sums.
@@ -107,7 +116,7 @@ impl Observer {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,
-            jobs: vec![JobSums::default(); cx.jobs.len()],
+            jobs: cx.jobs.iter().map(|job| JobSums::of(job.start.max(cx.warmup), cx.end)).collect(),
             bytes: (0, 0),
             latency: LatencyHistogram::new(),
             slow_down: cx
@@ -162,6 +171,7 @@ impl Observer {
         let job = self.job(source);
         debug_assert!(job.delivered < job.begun, "no more arrives than was sent");
         job.delivered += 1;
+        job.quarters.delivered(time);
         job.last = job.last.max(time);
         self.bytes.0 += bytes;
         self.tally.message(source, time - created);
@@ -197,7 +207,9 @@ impl Observe<Record> for Observer {
     fn commit(&mut self, record: &Record) {
         match *record {
             Record::Begun { time, message } => {
-                self.job(TerminalId::new(message.from)).begun += 1;
+                let job = self.job(TerminalId::new(message.from));
+                job.begun += 1;
+                job.quarters.begun(time);
                 if let Some(messages) = &mut self.messages {
                     messages.sent(message);
                     self.check_number(message);

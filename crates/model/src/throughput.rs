@@ -3,30 +3,48 @@
 use crate::setup::JobSetup;
 use base::{index::RankId, time::Ps};
 use results::summary::Throughput;
+use std::ops::Range;
 
-/// Throughput of `bytes` delivered in `span`; each node that ranks live on has `rails` links of `rate` bytes per second. `None` for no time.
+/// Throughput of `bytes` delivered in the `measured` time; each node that ranks live on has `rails` links of `rate` bytes per second. A job offers its
+/// load from its start on. `None` for no time.
 #[must_use]
 pub fn throughput(
     jobs: &[JobSetup],
     rate: f64,
     rails: u32,
     bytes: u64,
-    span: Option<Ps>,
+    measured: &Range<Ps>,
 ) -> Option<Throughput> {
-    let span = span.filter(|&s| s > 0)? as f64 / 1e12;
+    if measured.is_empty() {
+        return None;
+    }
+    let length = (measured.end - measured.start) as f64;
+    let span = length / 1e12;
     let nodes: usize = jobs.iter().map(JobSetup::nodes).sum();
     let peak = rate * nodes as f64 * f64::from(rails);
     debug_assert!(rate > 0.0 && rails > 0, "terminals have links that carry something");
     let accepted = bytes as f64 / span;
     let offered: Option<f64> = jobs
         .iter()
-        .map(|j| j.work.traffic().and_then(|t| t.offered_bytes_per_s()).map(|b| b * j.placement.len() as f64))
+        .map(|j| {
+            let share = measured.end.saturating_sub(j.start.max(measured.start)) as f64 / length;
+            let rate = j.work.traffic().and_then(|t| t.offered_bytes_per_s())?;
+            Some(rate * share * j.placement.len() as f64)
+        })
         .sum();
     Some(Throughput {
         offered_fraction: offered.map(|o| o / peak),
         accepted_fraction: accepted / peak,
         accepted_bytes_per_s: accepted,
     })
+}
+
+/// From when on a run that is measured from `warmup` to `end` can be steady: the start of the last of its jobs, if any starts later. A start in the last
+/// sixteenth leaves too little, and does not count.
+#[must_use]
+pub fn steady_from(starts: impl IntoIterator<Item = Ps>, warmup: Ps, end: Ps) -> Ps {
+    let latest = end - end.saturating_sub(warmup) / 16;
+    starts.into_iter().filter(|&start| start <= latest).fold(warmup, Ps::max)
 }
 
 /// Most messages that a rank is asked for in search of the end of its first burst.
@@ -43,4 +61,20 @@ pub fn burst(jobs: &[JobSetup]) -> u64 {
         1 + (1..LONGEST_BURST).take_while(along).count() as u64
     });
     each.max().unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_steady_begins_with_the_last_job() {
+        assert_eq!(steady_from([], 10, 170), 10);
+        assert_eq!(steady_from([0, 5], 10, 170), 10);
+        assert_eq!(steady_from([0, 90, 40], 10, 170), 90);
+        // The last sixteenth of 160 begins at 160.
+        assert_eq!(steady_from([160], 10, 170), 160);
+        assert_eq!(steady_from([161, 40], 10, 170), 40);
+        assert_eq!(steady_from([500], 10, 170), 10);
+    }
 }

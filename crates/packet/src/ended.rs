@@ -30,8 +30,8 @@ pub struct Ended {
     pub samples: Vec<Sample>,
     /// What links carried over time, if asked for.
     pub loads: Option<Loads>,
-    /// When half of the measured time was over, of runs that end at a time.
-    pub half: Option<Ps>,
+    /// At half of the time that can be steady, of runs that end at a time.
+    pub half: Option<Box<Sample>>,
     /// Measurements of all partitions.
     pub observer: Measured,
     /// Hash of the final state.

@@ -208,7 +208,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     hops(&mut summary, &ended);
     let (rate, rails) = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
-        throughput(&setup.jobs, rate, rails, ended.observer.bytes, simulated.checked_sub(setup.warmup));
+        throughput(&setup.jobs, rate, rails, ended.observer.bytes, &(setup.warmup..simulated));
     summary.verdict = judged::judge(setup, net, &ended, simulated, summary.throughput);
     // What was predicted has the spread of what was learned, and besides that the error of having learned it.
     let error = ended.hybrid.as_ref().and_then(|h| h.0.error_estimate).unwrap_or(0.0);

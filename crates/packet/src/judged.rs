@@ -96,8 +96,7 @@ fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
 
 /// Of a run that ends at a time: sources that starve or fall behind, packets that pile up.
 fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdict) {
-    let half = ended.half.as_ref().and_then(|t| ended.samples.iter().rev().find(|s| s.time <= *t));
-    let Some(half) = half else { return };
+    let Some(half) = &ended.half else { return };
     let o = &ended.observer;
     let mean = o.latency.moments().mean().unwrap_or(0.0);
     let starved = verdict::starved(half, &ended.last, &o.heard, mean);

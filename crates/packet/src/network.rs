@@ -36,6 +36,7 @@ use fabric::{
 use model::{
     energy::{Energy, Sleep},
     setup::{JobSetup, LinkParams},
+    throughput,
 };
 use ranks::roster::{Roster, Rules};
 use std::sync::Arc;
@@ -263,6 +264,12 @@ impl Network {
     pub fn measured(mut self, setup: &Setup) -> Self {
         self.distances = counts_detours(setup).then(|| Hops::of(&setup.fabric).ok()).flatten();
         self
+    }
+
+    /// From when on a run that is measured from `warmup` to `end` can be steady.
+    #[must_use]
+    pub fn steady_from(&self, warmup: Ps, end: Ps) -> Ps {
+        throughput::steady_from(self.start.iter().copied(), warmup, end)
     }
 
     /// Resolves a setup.

@@ -99,7 +99,7 @@ impl Observer {
             warmup,
             end,
             measure,
-            half: half_of(warmup, end),
+            half: half_of(net.steady_from(warmup, end), end),
             part: Part::default(),
             present: [(0, 0); 2],
             sums: Measured {

@@ -109,8 +109,8 @@ pub struct Sampler {
     pub samples: Vec<Sample>,
     /// What links carried, if asked for.
     pub loads: Option<Loads>,
-    /// When about half of the run was over; what happened from then on is in [`Measured::heard`](super::measured::Measured::heard).
-    pub half: Option<Ps>,
+    /// At half of the time that can be steady; what happened from then on is in [`Measured::heard`](super::measured::Measured::heard).
+    pub half: Option<Box<Sample>>,
     half_at: Ps,
     /// The run came to rest with packets left over.
     pub stuck: bool,
@@ -119,10 +119,10 @@ pub struct Sampler {
 engine::kept!(Sampler: samples, loads, half, stuck => period, per_port, until_done, half_at);
 
 impl Sampler {
-    /// A sampler; `period` 0 means never, `end` is where the run will stop.
+    /// A sampler; `period` 0 means never, `end` is where the run will stop, `from` when it can be steady at the earliest.
     #[must_use]
-    pub fn new(period: Ps, end: Ps, warmup: Ps, per_port: bool, until_done: bool) -> Self {
-        let half_at = if until_done { NEVER } else { half_of(warmup, end) };
+    pub fn new(period: Ps, end: Ps, from: Ps, per_port: bool, until_done: bool) -> Self {
+        let half_at = if until_done { NEVER } else { half_of(from, end) };
         Self {
             period,
             per_port,
@@ -141,12 +141,10 @@ impl Sampler {
         Self { loads, ..self }
     }
 
-    /// The next tick after `now` that asks how many packets are under way, or what was delivered from whom: at half of the run, and the last sample
-    /// until then.
+    /// The next tick after `now` that asks how many packets are under way, or what was delivered from whom: at half of the run.
     #[must_use]
     pub fn asks(&self, now: Ps) -> Ps {
-        let sample = self.half_at.checked_div(self.period).map_or(0, |n| n * self.period);
-        [sample, self.half_at].into_iter().find(|&t| t > now).unwrap_or(NEVER)
+        if self.half_at > now { self.half_at } else { NEVER }
     }
 
     /// True if the run stops when the workload is done.
@@ -177,11 +175,11 @@ impl Sampler {
         sample.lags.sort_unstable_by_key(|l| l.terminal);
         let done = !sample.busy && sample.open == 0;
         let dry = dry && !sample.leaving;
+        let carried = std::mem::take(&mut sample.carried);
         if now == self.half_at {
-            self.half = Some(now);
+            self.half = Some(Box::new(sample.clone()));
         }
         if now.checked_rem(self.period) == Some(0) {
-            let carried = std::mem::take(&mut sample.carried);
             if let Some(loads) = self.loads.as_mut().filter(|_| !carried.is_empty()) {
                 loads.keep(now, carried);
             }
@@ -300,15 +298,14 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
 mod tests {
     use super::*;
 
-    /// What is delivered counts at half of the run and in the last sample until then, no later.
+    /// What is delivered counts at half of the run, no later.
     #[test]
     fn who_asks_what_was_delivered() {
-        let asks = |period, end, warmup| {
-            let sampler = Sampler::new(period, end, warmup, false, false);
+        let asks = |period, end, from| {
+            let sampler = Sampler::new(period, end, from, false, false);
             [0, 19, 20, 24, 25, 40].map(|now| sampler.asks(now))
         };
-        assert_eq!(asks(10, 50, 0), [20, 20, 25, 25, NEVER, NEVER]);
+        assert_eq!(asks(10, 50, 0), [25, 25, 25, 25, NEVER, NEVER]);
         assert_eq!(asks(10, 30, 10), [20, 20, NEVER, NEVER, NEVER, NEVER]);
-        assert_eq!(asks(0, 50, 0), [25, 25, 25, 25, NEVER, NEVER]);
     }
 }

@@ -103,7 +103,8 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let loads = setup.measure.loads.then(|| Loads::new(u64::from(net.fabric.links()))).flatten();
     let sampler =
-        Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done).with_loads(loads);
+        Sampler::new(period, end, net.steady_from(setup.warmup, end), setup.measure.per_port, until_done)
+            .with_loads(loads);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     director.counters = setup.measure.engine.then(Counters::default);
     if let Some(state) = watch.resume {

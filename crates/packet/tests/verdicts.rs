@@ -40,6 +40,21 @@ fn a_run_whose_first_packets_are_under_way_is_filling_not_saturated() {
     assert!(!has(&verdict, "still-filling") && !has(&verdict, "saturated"), "{verdict:?}");
 }
 
+/// A job offers its load while it runs: from three quarters on, of a quarter of the time; of two thirds after the warm-up.
+#[test]
+fn a_job_offers_nothing_before_it_starts() {
+    let offered = |start, warmup| {
+        let mut setup = samples::dragonfly(72, "minimal", "poisson", 0.08);
+        setup.until = Until::Time(40 * US);
+        (setup.jobs[0].start, setup.warmup) = (start * US, warmup * US);
+        run(&setup).throughput.and_then(|t| t.offered_fraction).expect("traffic with a load")
+    };
+    for (start, warmup, expected) in [(0, 0, 0.08), (30, 0, 0.02), (20, 10, 0.16 / 3.0), (5, 10, 0.08)] {
+        let offered = offered(start, warmup);
+        assert!((offered - expected).abs() < 1e-9, "{start} us, {warmup} us: {offered}");
+    }
+}
+
 /// Four nodes share a global link: more than a quarter is too much.
 fn finite(load: f64, count: u64) -> Setup {
     let mut setup = samples::dragonfly(72, "minimal", "poisson", load);

@@ -27,7 +27,7 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("outside-validated-range", "the model was compared with others only below the load of this run"),
     ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
     ("single-path", "the routing spreads traffic; this model sends each message over one path"),
-    ("still-filling", "packets of the beginning are under way in the second half: run longer"),
+    ("still-filling", "ever more is under way, as in a network that fills: run longer"),
     ("too-few-samples", "too few deliveries to say whether the mean is steady"),
     ("truncated-messages", "messages are longer than the receives that they met"),
     ("unfinished-programs", "the run ended at its time with operations of ranks left"),

@@ -14,12 +14,12 @@ use results::{
 pub fn blocks(setup: &Setup, measured: &Measured, simulated: Ps) -> Vec<ServiceClass> {
     let Some(services) = &setup.services else { return Vec::new() };
     let (rate, rails) = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
-    let span = simulated.checked_sub(setup.warmup);
+    let measured_time = setup.warmup..simulated;
     let each = services.names.iter().zip(&measured.services).enumerate();
     each.map(|(class, (name, sums))| {
         let jobs = of_class(services, &setup.jobs, class);
         let throughput =
-            if jobs.is_empty() { None } else { throughput(&jobs, rate, rails, sums.bytes, span) };
+            if jobs.is_empty() { None } else { throughput(&jobs, rate, rails, sums.bytes, &measured_time) };
         ServiceClass { name: name.clone(), latency_ps: sums.latency.latency(), throughput }
     })
     .collect()
