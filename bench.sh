@@ -129,6 +129,10 @@ instructions() {
     instructions_per "chunk-hop, conservative, $parted partition(s)" "${hops[@]}" '20 us' '60 us' $small \
       --set engine.scheduler=conservative --set engine.partitions=$parted --threads 1
   done
+  for parted in 1 64; do
+    instructions_per "chunk-hop, dragonfly-1056, $parted partition(s)" "${hops[@]}" '4 us' '6 us' examples/dragonfly-1056.toml \
+      --set engine.scheduler=conservative --set engine.partitions=$parted --threads 1
+  done
   instructions_per 'chunk-hop, 8x8 mesh, input-queued' "${hops[@]}" '11 us' '13 us' examples/mesh-8x8.toml
   place=$(mktemp -d)
   program=$place/halo.toml

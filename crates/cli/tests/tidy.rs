@@ -394,6 +394,40 @@ fn algorithms_are_explained_where_they_stand() {
     }
 }
 
+/// Crates whose functions say what they rely on: the engine, and what the models stand on.
+const ASSERTED: &[&str] =
+    &["engine", "model", "ranks", "resilience", "packet", "flow", "loggops", "congestion", "portals"];
+
+/// Functions with a body in a source's code, and assertions.
+fn functions_and_assertions(code: &str) -> (usize, usize) {
+    let has_body = |signature: &&str| {
+        let mut depth = 0;
+        let end = signature.chars().find(|c| {
+            depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+            depth == 0 && matches!(c, '{' | ';')
+        });
+        end == Some('{')
+    };
+    let functions = code.split("fn ").skip(1).filter(has_body).count();
+    let kinds = ["assert!(", "assert_eq!(", "assert_ne!("];
+    (functions, kinds.iter().map(|kind| code.matches(kind).count()).sum())
+}
+
+#[test]
+fn functions_say_what_they_rely_on() {
+    assert_eq!(functions_and_assertions("fn a(x: [u8; 2]);\nfn b() { assert!(c); }\n"), (1, 1));
+    for krate in ASSERTED {
+        let each = sources_of(&format!("crates/{krate}/src"))
+            .into_iter()
+            .map(|path| functions_and_assertions(&code(&path)));
+        let (functions, assertions) = each.fold((0, 0), |(f, a), (more, asserted)| (f + more, a + asserted));
+        assert!(
+            assertions * 5 >= functions,
+            "{krate}: {assertions} assertions in {functions} functions, of which every fifth is to have one"
+        );
+    }
+}
+
 /// A line of documentation that only repeats the name is no help.
 #[test]
 fn documentation_says_more_than_the_name() {

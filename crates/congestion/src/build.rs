@@ -94,6 +94,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     if !diagnostics.is_empty() {
         return None;
     }
+    debug_assert!(parts.jobs.len() == parts.written.jobs.len(), "each job has its section");
     Some(Box::new(CongestionSetup {
         fabric: parts.fabric?,
         routing: parts.routing?,

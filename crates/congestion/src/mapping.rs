@@ -80,8 +80,10 @@ pub fn part_first(subnet: &Subnet, hosts: &mut Vec<u32>, how: Subset, part: u32,
     };
     let mut taken = vec![false; subnet.hosts.len()];
     first.iter().for_each(|&h| taken[h as usize] = true);
+    let all = hosts.len();
     hosts.retain(|&h| !taken[h as usize]);
     hosts.splice(0..0, first);
+    debug_assert!(hosts.len() == all, "hosts change places, and none comes or goes");
 }
 
 /// The number by which a host is ordered: its GUID, or the hexadecimal digits after the first letter of its name, as ORCS reads them.
@@ -107,6 +109,7 @@ fn appearance(subnet: &Subnet) -> Vec<u32> {
             next += 1;
         }
     }
+    debug_assert!(next as usize == place.len(), "each node has a place");
     place
 }
 

@@ -37,6 +37,7 @@ struct Course {
 impl Course {
     /// How many words behind the floor's an operation that is not below it stands.
     fn word(&self, number: u32) -> usize {
+        debug_assert!(number / 64 >= self.floor / 64, "words below the floor's are forgotten");
         (number / 64 - self.floor / 64) as usize
     }
 
@@ -84,6 +85,7 @@ impl Course {
     /// The floor, which is over, rises over all that follow each other, and over a word's end to the next one.
     #[inline]
     fn rise(&mut self) {
+        debug_assert!(self.now >> (self.floor % 64) & 1 == 1, "the floor is over");
         self.floor += (self.now >> (self.floor % 64)).trailing_ones();
         while self.floor.is_multiple_of(64) {
             self.now = self.beyond.pop_front().unwrap_or(0);
@@ -97,6 +99,7 @@ impl Course {
     /// Its processor works from `start` to `end`; gives until when it was busy, if that is later.
     #[inline]
     fn works(&mut self, start: Ps, end: Ps) -> Option<Ps> {
+        debug_assert!(start <= end, "work ends after it began");
         let busy = self.busy;
         self.busy = busy.max(end);
         (start < busy).then_some(busy)

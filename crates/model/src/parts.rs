@@ -125,6 +125,7 @@ impl Parts<'_> {
     pub fn refuse_multicast(&self, why: &str, help: &str, diagnostics: &mut Diagnostics) {
         let copied = |job: &JobSetup| job.work.traffic().is_some_and(|t| t.members(RankId::new(0)).is_some());
         if let Some(n) = self.jobs.iter().position(copied) {
+            debug_assert!(self.jobs.len() == self.written.jobs.len(), "each job has its section");
             let place = self.written.jobs[n].place(multicast::REPLICATION);
             let message =
                 format!("job \"{}\" has its messages copied by routers, and {why}", self.jobs[n].name);

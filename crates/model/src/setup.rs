@@ -46,6 +46,7 @@ impl Rail {
     /// The one of a name; the default for an unknown one.
     #[must_use]
     pub fn named(name: &str) -> Self {
+        debug_assert!(Self::NAMES.contains(&name), "other names were refused");
         match name {
             "by-pair" => Self::ByPair,
             "random" => Self::Random,

@@ -44,7 +44,9 @@ pub fn throughput(
 #[must_use]
 pub fn steady_from(starts: impl IntoIterator<Item = Ps>, warmup: Ps, end: Ps) -> Ps {
     let latest = end - end.saturating_sub(warmup) / 16;
-    starts.into_iter().filter(|&start| start <= latest).fold(warmup, Ps::max)
+    let from = starts.into_iter().filter(|&start| start <= latest).fold(warmup, Ps::max);
+    debug_assert!(from >= warmup, "nothing is measured during the warm-up");
+    from
 }
 
 /// Most messages that a rank is asked for in search of the end of its first burst.

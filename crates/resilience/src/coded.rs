@@ -87,6 +87,10 @@ impl Coding<'_> {
         start: Tick,
         count: usize,
     ) -> Ended {
+        debug_assert!(
+            count > 0 && nodes.spans.len() == self.path.hops(),
+            "each node but the sender has a span"
+        );
         nodes.spans.iter_mut().for_each(|span| span.clear(count));
         let mut g = Generation {
             count,
@@ -106,11 +110,13 @@ impl Coding<'_> {
                 self.round(&mut g, packets, now, line, nodes, stream)
             };
         }
+        debug_assert!(g.there < NEVER && g.sent >= count as u64, "a generation ends when all of it is there");
         Ended { there: g.there, gate: g.done, sent: g.sent }
     }
 
     /// Packets of a round when `missing` ranks are missing.
     fn round_of(&self, missing: usize, nodes: &Nodes) -> u64 {
+        debug_assert!(missing > 0, "else no round is needed");
         if self.protocol != Protocol::Ncd {
             return missing as u64;
         }

@@ -63,6 +63,7 @@ pub fn window(
             due[packet] = timer;
         }
     }
+    debug_assert!((0..count).all(|i| there[i] < acknowledged[i]), "an acknowledgement follows its packet");
     let last = |times: &[Tick]| times.iter().copied().max().unwrap_or(start);
     Ended { there: last(&there[..count]), gate: last(&acknowledged[..count]), sent }
 }

@@ -332,6 +332,7 @@ fn row(piece: &Piece, loss: f64, window: u32) -> Vec<f64> {
 /// Solves a x = b in the sense of least squares, a by rows, at least as many as columns: Householder's reflections.
 fn least_squares(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let (m, n) = (a.len(), a.first().map_or(0, Vec::len));
+    debug_assert!(m >= n && b.len() == m, "there are at least as many rows as columns");
     for k in 0..n {
         let norm = (k..m).map(|i| a[i][k] * a[i][k]).sum::<f64>().sqrt();
         if norm <= 0.0 {

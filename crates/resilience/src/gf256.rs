@@ -40,7 +40,9 @@ pub fn multiply(a: u8, b: u8) -> u8 {
 #[inline]
 #[must_use]
 pub fn inverse(a: u8) -> u8 {
-    if a == 0 { 0 } else { TABLES.0[255 - usize::from(TABLES.1[a as usize])] }
+    let inverse = if a == 0 { 0 } else { TABLES.0[255 - usize::from(TABLES.1[a as usize])] };
+    debug_assert!(a == 0 || multiply(a, inverse) == 1, "that is what an inverse is");
+    inverse
 }
 
 /// Adds `factor` times a vector to another one.
@@ -70,6 +72,7 @@ impl Default for Span {
 impl Span {
     /// Forgets everything: a generation of `size` packets begins.
     pub fn clear(&mut self, size: usize) {
+        debug_assert!(size <= MAX_GENERATION, "a generation has a limit");
         self.size = size;
         self.rank = 0;
         self.lead[..size].fill(false);
@@ -85,6 +88,10 @@ impl Span {
     /// Takes a combination in. True if it was *innovative*: not in the span before.
     pub fn insert(&mut self, mut vector: Vector) -> bool {
         let size = self.size;
+        debug_assert!(
+            vector[size..].iter().all(|&v| v == 0),
+            "a combination is one of the generation's packets"
+        );
         if self.rank == size {
             return false;
         }
@@ -110,6 +117,7 @@ impl Span {
     /// A random combination of what is held; `bytes` gives random bytes.
     pub fn combine(&self, bytes: &mut impl FnMut() -> u8) -> Vector {
         let (mut sum, size) = ([0; MAX_GENERATION], self.size);
+        debug_assert!(self.lead.iter().take(size).filter(|&&lead| lead).count() == self.rank, "a row each");
         if self.rank == size {
             sum[..size].iter_mut().for_each(|s| *s = bytes());
             return sum;

@@ -91,6 +91,7 @@ impl Means {
     }
 
     fn known(&self, hops: u32) -> &(Hop, Vec<Ps>) {
+        debug_assert!(hops > 0, "over no hops there is nothing to sample");
         self.hops[hops as usize].get_or_init(|| {
             let hop = self.sampled(hops);
             let small = (1..=SMALL).map(|packets| self.compose(&hop, packets)).collect();
@@ -119,6 +120,10 @@ impl Means {
     /// Delay of a message of so many packets, rounded once.
     fn compose(&self, hop: &Hop, packets: u64) -> Ps {
         let window = u64::from(self.parameters.window);
+        debug_assert!(
+            packets > 0 && hop.there.len() as u64 == window,
+            "a message has a packet, each window its mean"
+        );
         let (full, last) = ((packets - 1) / window, (packets - 1) % window);
         let injection = u128::from(self.delays.injection) * u128::from(self.samples);
         let sum = injection + u128::from(full) * hop.gate + hop.there[last as usize];

@@ -47,6 +47,7 @@ impl Moments {
     /// Mean in ticks.
     #[must_use]
     pub fn mean(&self) -> f64 {
+        debug_assert!(self.samples > 0, "nothing has no mean");
         self.sum as f64 / self.samples as f64
     }
 
@@ -170,6 +171,10 @@ impl Sender {
             } else {
                 dor::window(delays, timeout, point.path, &mut self.line, stream, start, count as usize)
             };
+            debug_assert!(
+                start < ended.there && ended.there < ended.gate,
+                "an acknowledgement follows what it is of"
+            );
             sent += ended.sent;
             if left == 0 {
                 return Ended { sent, ..ended };

@@ -307,12 +307,14 @@ impl Delays {
     /// From a packet's leaving the sender until it is processed, on free links.
     #[must_use]
     pub fn forth(&self, hops: u64) -> Tick {
+        debug_assert!(hops > 0, "a path has a link at least");
         hops * self.hop_packet + (hops - 1) * self.forward + self.receive
     }
 
     /// From there until its acknowledgement is processed.
     #[must_use]
     pub fn back(&self, hops: u64) -> Tick {
+        debug_assert!(hops > 0, "a path has a link at least");
         hops * self.hop_ack + (hops - 1) * self.forward + self.acknowledge
     }
 
@@ -325,6 +327,7 @@ impl Delays {
     /// Time of a message of so many packets over links that lose nothing, if combinations are always innovative.
     #[must_use]
     pub fn lossless(&self, hops: u64, packets: u64, window: u64) -> Tick {
+        debug_assert!(packets > 0 && window > 0, "a message has a packet, and so has a window");
         let one = |g: u64| self.send + self.forth(hops) + (g - 1) * self.pace;
         let (full, last) = ((packets - 1) / window, (packets - 1) % window + 1);
         self.injection + full * (one(window) + self.back(hops)) + one(last)

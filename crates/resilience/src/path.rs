@@ -52,6 +52,7 @@ impl Path {
             ));
         }
         let reversed: Vec<(f64, f64)> = links.iter().rev().copied().collect();
+        debug_assert!(delivery <= 1.0, "a product of probabilities is one");
         Ok(Self { until: until(links), back: until(&reversed), delivery, hops: links.len() })
     }
 
@@ -104,6 +105,7 @@ fn until(links: &[(f64, f64)]) -> Vec<u64> {
 
 #[inline]
 fn draw(until: &[u64], stream: &mut Stream) -> Stop {
+    debug_assert!(until.is_sorted(), "probabilities add up");
     let u = stream.next_u64();
     if u >= until[until.len() - 1] {
         return Stop::Never;
@@ -124,6 +126,7 @@ pub struct Line {
 impl Line {
     /// All free: a message begins.
     pub fn clear(&mut self, hops: usize) {
+        debug_assert!(hops > 0, "a path has a link at least");
         for free in [&mut self.link, &mut self.node] {
             free.clear();
             free.resize(hops, 0);
@@ -158,6 +161,7 @@ impl Line {
             self.node[k] = now;
             at(k);
         }
+        debug_assert!(now > leave, "hops take time");
         Some(now)
     }
 
