@@ -84,15 +84,6 @@ pub struct Over {
     pub at: FineTime,
 }
 
-/// Use of all links in a window of time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Use {
-    /// Number of the window.
-    pub window: u64,
-    /// Link and what was used of it, in bytes; unused links are left out.
-    pub links: Vec<(u32, f64)>,
-}
-
 /// A moment at which things happened, whose shares are to be found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instant {
@@ -100,13 +91,6 @@ pub struct Instant {
     pub at: FineTime,
     /// Shares are found now, not later.
     pub finds: bool,
-}
-
-/// Counts what flows use of the links of a route.
-fn meter(used: &mut [f64], route: &Route, bytes: f64) {
-    for &(link, usage) in route.uses.iter().chain(&route.pipes) {
-        used[link as usize] += bytes * usage;
-    }
 }
 
 mod audit;
@@ -120,6 +104,8 @@ mod goal;
 mod link_change;
 mod routes;
 mod windows;
+
+pub use windows::Usage;
 
 pub use certificate::UnderWay;
 pub use delays::Delays;
@@ -153,13 +139,8 @@ pub struct Sharing {
     bandwidth_changes: u64,
     begun: u64,
     active: u64,
-    /// What was used of each link, in bytes.
-    used: Vec<f64>,
-    /// Length of a window, and the end of the present one.
-    window: Option<(Ps, u64)>,
-    before: Vec<f64>,
-    /// Use by window.
-    pub uses: Vec<Use>,
+    /// What was used of links, by windows of time and over the whole run.
+    pub usage: Usage,
     listed: Vec<u32>,
     moved: Vec<(u32, FineTime)>,
     /// Bundles aside whose share is to be found.
@@ -167,6 +148,8 @@ pub struct Sharing {
     /// When something happens next.
     upcoming: FineTime,
     delays: Delays,
+    /// No flow stays aside though it meets nobody: for tests.
+    together: bool,
     audit: Option<Box<audit::Audit>>,
 }
 
@@ -194,15 +177,13 @@ impl Sharing {
             bandwidth_changes: 0,
             begun: 0,
             active: 0,
-            used: Vec::new(),
-            window: (window > 0).then_some((window, 0)),
-            before: Vec::new(),
-            uses: Vec::new(),
+            usage: Usage::new(window),
             listed: Vec::new(),
             moved: Vec::new(),
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
             delays: Delays::default(),
+            together: false,
             audit: None,
         }
     }
@@ -214,8 +195,7 @@ impl Sharing {
         self.policies.push(policy);
         self.alone.push(NONE);
         self.places.push(0);
-        self.used.push(0.0);
-        self.before.push(0.0);
+        self.usage.link();
         self.audit(|audit| audit.links(bandwidth));
         self.solver.link(bandwidth)
     }
@@ -275,6 +255,7 @@ impl Sharing {
             (self.flows.len() - 1) as u32
         });
         self.flows[number as usize] = flow;
+        self.usage.begins(number);
         self.latent.push(Reverse(Latent { until, order: self.begun, flow: number }));
         self.audit(|audit| audit.begins(number, tag, work, until));
         if self.changes.is_empty() {
@@ -348,9 +329,7 @@ impl Sharing {
     /// Does what happens at a moment, which is the next, but for its shares.
     fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) -> Instant {
         debug_assert!(at >= self.now, "moments do not go back");
-        if self.window.is_some() {
-            self.close_windows(at);
-        }
+        self.close_windows(at);
         self.now = at;
         let window = at.simultaneous_until();
         // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
@@ -387,9 +366,7 @@ impl Sharing {
             if let Some(audit) = &mut self.audit {
                 audit.ends(goal.flow, flow.tag, at, slack);
             }
-            if self.window.is_none() {
-                meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
-            }
+            self.usage.count(goal.flow, &self.routes[flow.route as usize], flow.work);
             (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }
@@ -513,7 +490,7 @@ impl Sharing {
         bundle
     }
 
-    /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
+    /// Brings a bundle's clock to a moment.
     fn touch(&mut self, bundle: u32, at: FineTime) {
         let b = &mut self.bundles[bundle as usize];
         debug_assert!(b.share >= 0.0, "a share is not negative");
@@ -523,12 +500,7 @@ impl Sharing {
             audit.moves(bundle, at, b.share);
         }
         if span > 0.0 && b.share > 0.0 {
-            let moved = b.share * span;
-            b.clock += moved;
-            if self.window.is_some() {
-                let all = moved * f64::from(self.solver.count(bundle));
-                meter(&mut self.used, &self.routes[b.route as usize], all);
-            }
+            b.clock += b.share * span;
         }
     }
 

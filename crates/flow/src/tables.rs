@@ -87,7 +87,7 @@ fn series(cx: &Context, ended: &Ended) -> Table {
         .with("link", Column::maybe())
         .with("value", Column::f64s());
     let length = cx.measure.window;
-    for u in &ended.domain.sharing.uses {
+    for u in &ended.domain.sharing.usage.by_window {
         for &(link, bytes) in &u.links {
             let most = ended.domain.sharing.bandwidth(link) * length as f64 * 1e-12;
             let used = if most > 0.0 { bytes / most } else { 0.0 };

@@ -1,6 +1,6 @@
 //! Flows that go on over another route, because links failed or their parts follow the load.
 
-use super::{FineTime, Flow, Latent, NONE, Sharing, meter};
+use super::{FineTime, Flow, Latent, NONE, Sharing};
 use std::cmp::Reverse;
 
 impl Sharing {
@@ -47,9 +47,8 @@ impl Sharing {
         let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
         b.goals.retain(|g| g.0.flow != flow);
         let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
-        if self.window.is_none() {
-            meter(&mut self.used, &self.routes[b.route as usize], work - left.max(0.0));
-        }
+        self.usage.count(flow, &self.routes[b.route as usize], work - left.max(0.0));
+        self.usage.begins(flow);
         self.leave(bundle, 1);
     }
 

@@ -306,7 +306,7 @@ fn use_is_counted_by_window() {
     s.begin(FineTime::at(10 * MS), route, 500_000, None, 1);
     run(&mut s, 2);
     assert_eq!(s.finish(FineTime::at(11 * MS)), [1.5e6]);
-    let uses: Vec<(u64, f64)> = s.uses.iter().map(|u| (u.window, u.links[0].1.round())).collect();
+    let uses: Vec<(u64, f64)> = s.usage.by_window.iter().map(|u| (u.window, u.links[0].1.round())).collect();
     assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
 }
 
@@ -433,16 +433,17 @@ fn a_wide_route_costs_its_links() {
 }
 
 proptest::proptest! {
-    /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
+    /// Flows that meet nobody stay detached, or all are on their links; use is counted by window or not. All give the same times in the same order,
+    /// and the same use.
     #[test]
     fn staying_detached_changes_nothing(
         flows in proptest::collection::vec((0u64..40, proptest::collection::btree_set(0u32..8, 1..4), 1u64..4, proptest::bool::ANY), 1..60),
         changes in proptest::collection::vec((0u64..40, 0u32..8, 1u32..4), 0..3),
         cross in proptest::bool::ANY,
     ) {
-        let reported = |window: Ps| {
+        let reported = |together: bool, window: Ps| {
             let rules = Rules { cross: if cross { 0.05 } else { 0.0 }, ..Rules::plain() };
-            let mut s = Sharing::new(rules, window);
+            let mut s = Sharing { together, ..Sharing::new(rules, window) };
             for n in 0..8u32 {
                 s.link(f64::from(n % 3 + 1) * 1e9, 1e-9, Policy::Shared);
             }
@@ -463,8 +464,21 @@ proptest::proptest! {
             }
             while s.step(Ps::MAX, &mut over) {}
             all.extend(over.iter().map(|o| (o.tag, o.at)));
-            all
+            let end = all.last().map_or(FineTime::default(), |last: &(u32, FineTime)| last.1);
+            let used = s.finish(end).to_vec();
+            let mut by_window = vec![0.0; used.len()];
+            let rows = s.usage.by_window.iter().flat_map(|u| &u.links);
+            rows.for_each(|&(link, bytes)| by_window[link as usize] += bytes);
+            (all, used, by_window)
         };
-        proptest::prop_assert_eq!(reported(0), reported(1 << 58));
+        let (times, used, _) = reported(false, 0);
+        for (together, window) in [(true, 0), (false, US), (true, US), (false, 1 << 58)] {
+            let (other, same, by_window) = reported(together, window);
+            proptest::prop_assert_eq!(&times, &other);
+            for (link, bytes) in used.iter().enumerate() {
+                proptest::prop_assert!((bytes - same[link]).abs() <= 1e-6, "{} {}", bytes, same[link]);
+                proptest::prop_assert!(window == 0 || (bytes - by_window[link]).abs() <= 1e-6, "{} {}", bytes, by_window[link]);
+            }
+        }
     }
 }

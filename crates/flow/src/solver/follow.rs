@@ -52,8 +52,7 @@ impl Solver {
         self.touched = touched;
         let mut fresh = std::mem::take(&mut self.fresh);
         for sharer in fresh.drain(..) {
-            // It may have come and gone since the last solution.
-            if self.sharers[sharer as usize].count > 0 {
+            if self.is_on_links(sharer) {
                 self.list(sharer);
                 self.seat_again(sharer);
             }

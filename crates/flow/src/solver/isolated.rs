@@ -31,8 +31,7 @@ impl Solver {
         self.touched = touched;
         let mut fresh = std::mem::take(&mut self.fresh);
         for sharer in fresh.drain(..) {
-            let row = &self.sharers[sharer as usize];
-            if row.count > 0 && row.epoch != self.epoch {
+            if self.is_on_links(sharer) && self.sharers[sharer as usize].epoch != self.epoch {
                 self.list(sharer);
                 self.settle_isolated(sharer);
             }
@@ -49,11 +48,17 @@ impl Solver {
                 link.members.len() == 1 && fill.capacity.is_finite()
             })
         };
-        self.fresh.iter().all(|&s| self.sharers[s as usize].count == 0 || alone(s))
+        self.fresh.iter().all(|&s| !self.is_on_links(s) || alone(s))
             && self.touched.iter().all(|&l| {
                 let members = &self.links[l as usize].members;
                 members.is_empty() || (members.len() == 1 && self.fresh.contains(&members[0].sharer))
             })
+    }
+
+    /// True of a sharer that is on its links. One that came and went since the last solution is on none, and its row may be that of one that stays aside now.
+    pub(super) fn is_on_links(&self, sharer: u32) -> bool {
+        let row = &self.sharers[sharer as usize];
+        row.count > 0 && !row.detached
     }
 
     /// True if nobody is on a link, so that a sharer may stay aside.

@@ -49,7 +49,7 @@ impl Solver {
         self.touched = touched;
         let fresh = std::mem::take(&mut self.fresh);
         for &sharer in &fresh {
-            if self.sharers[sharer as usize].count > 0 {
+            if self.is_on_links(sharer) {
                 self.list(sharer);
                 if self.entries(sharer).is_empty() {
                     let cap = self.sharers[sharer as usize].cap;
