@@ -156,11 +156,54 @@ fn sources_without_end() {
                 lacks: &["single-path", "saturated"],
                 ..case("flow: little load", &["model.kind=flow"], "ok")
             },
+            // Ups and downs of messages of 256 packets are chance.
+            Case {
+                lacks: &["still-filling", "saturated"],
+                ..case(
+                    "packet: long messages",
+                    &[
+                        "job.0.message=64 KiB",
+                        "job.0.arrival=poisson",
+                        "job.0.load=0.1",
+                        "experiment.duration=4 ms",
+                    ],
+                    "ok",
+                )
+            },
             Case {
                 has: &["still-filling"],
                 lacks: &["saturated"],
                 ..case("flow: a few slow messages", SLOW_FLOWS, "not-stationary")
             },
+            case(
+                "flow: too much, and a warm-up that ends late",
+                &[
+                    "model.kind=flow",
+                    "job.0.workload=bisection",
+                    "job.0.load=0.9",
+                    "experiment.warmup=290 us",
+                    "experiment.duration=300 us",
+                ],
+                "saturated",
+            ),
+            Case {
+                lacks: &["still-filling", "saturated"],
+                ..case(
+                    "flow: a warm-up that ends late",
+                    &[
+                        "model.kind=flow",
+                        "job.0.load=0.8",
+                        "experiment.warmup=390 us",
+                        "experiment.duration=400 us",
+                    ],
+                    "ok",
+                )
+            },
+            case(
+                "flow: more than terminals' links carry",
+                &["model.kind=flow", "job.0.load=1.1", "experiment.duration=20 us"],
+                "saturated",
+            ),
             Case {
                 has: &["still-filling"],
                 lacks: &["saturated"],

@@ -48,7 +48,7 @@ pub fn judge(
     match (ended.domain.overflow, closed) {
         (true, _) => {}
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
-        (false, false) => open_sources(setup, ended, &mut verdict),
+        (false, false) => open_sources(setup, ended, throughput, &mut verdict),
     }
     if let Some(platform) = cx.platform().filter(|p| !p.passed.is_empty()) {
         verdict.flag("input-dropped");
@@ -143,8 +143,12 @@ struct Seen {
     simulated: Ps,
 }
 
+/// Loads from here on are more than links carry, whatever was rounded.
+const BEYOND: f64 = 1.000_001;
+
 /// Of a run that ends at a time: each job's messages pile up, or they do not. Those of programs come and go with the program's phases.
-fn open_sources(setup: &FlowSetup, ended: &Ended, verdict: &mut Verdict) {
+fn open_sources(setup: &FlowSetup, ended: &Ended, throughput: Option<Throughput>, verdict: &mut Verdict) {
+    let beyond = throughput.and_then(|t| t.offered_fraction).is_some_and(|offered| offered > BEYOND);
     for (job, sums) in setup.jobs.iter().zip(&ended.observer.jobs) {
         if job.work.program().is_some() || sums.begun == 0 {
             continue;
@@ -164,15 +168,23 @@ fn open_sources(setup: &FlowSetup, ended: &Ended, verdict: &mut Verdict) {
             sums.begun
         );
         let name = &job.name;
-        match sums.quarters.pace(throughput::burst(slice::from_ref(job))) {
-            Pace::Kept => {}
-            Pace::Fills => {
+        let burst = throughput::burst(slice::from_ref(job));
+        // A warm-up that ends late leaves little to see growth in.
+        let piled = sums.whole.pace(burst) == Pace::PilesUp;
+        match sums.quarters.pace(burst) {
+            _ if beyond => {
+                let name = &job.name;
+                verdict.find(
+                    State::Saturated,
+                    [format!("jobs offer more than terminals' links carry; of job {name} {grows}")],
+                );
+            }
+            Pace::Kept if !piled => {}
+            Pace::Fills if !piled => {
                 verdict.flag("still-filling");
                 verdict.find(State::NotStationary, [format!("the run is too short for job {name}: {grows}")]);
             }
-            Pace::PilesUp => {
-                verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")])
-            }
+            _ => verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")]),
         }
     }
 }

@@ -45,12 +45,15 @@ pub struct JobSums {
     pub busy: u128,
     /// Messages under way in the quarters of the job's measured time.
     pub quarters: Quarters,
+    /// The same in the quarters of its time with the warm-up.
+    pub whole: Quarters,
 }
 
 impl JobSums {
-    /// Nothing happened yet to a job that is measured from `start` to `end`.
-    fn of(start: Ps, end: Ps) -> Self {
-        Self { quarters: Quarters::of(start, end), ..Self::default() }
+    /// Nothing happened yet to a job that runs from `start` to `end`.
+    fn of(start: Ps, warmup: Ps, end: Ps) -> Self {
+        let (quarters, whole) = (Quarters::of(start.max(warmup), end), Quarters::of(start, end));
+        Self { quarters, whole, ..Self::default() }
     }
 }
 
@@ -116,7 +119,7 @@ impl Observer {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,
-            jobs: cx.jobs.iter().map(|job| JobSums::of(job.start.max(cx.warmup), cx.end)).collect(),
+            jobs: cx.jobs.iter().map(|job| JobSums::of(job.start, cx.warmup, cx.end)).collect(),
             bytes: (0, 0),
             latency: LatencyHistogram::new(),
             slow_down: cx
@@ -172,6 +175,7 @@ impl Observer {
         debug_assert!(job.delivered < job.begun, "no more arrives than was sent");
         job.delivered += 1;
         job.quarters.delivered(time);
+        job.whole.delivered(time);
         job.last = job.last.max(time);
         self.bytes.0 += bytes;
         self.tally.message(source, time - created);
@@ -210,6 +214,7 @@ impl Observe<Record> for Observer {
                 let job = self.job(TerminalId::new(message.from));
                 job.begun += 1;
                 job.quarters.begun(time);
+                job.whole.begun(time);
                 if let Some(messages) = &mut self.messages {
                     messages.sent(message);
                     self.check_number(message);

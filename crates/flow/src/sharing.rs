@@ -103,9 +103,10 @@ mod diverted;
 mod goal;
 mod link_change;
 mod routes;
+mod usage;
 mod windows;
 
-pub use windows::Usage;
+pub use usage::Usage;
 
 pub use certificate::UnderWay;
 pub use delays::Delays;
@@ -366,7 +367,7 @@ impl Sharing {
             if let Some(audit) = &mut self.audit {
                 audit.ends(goal.flow, flow.tag, at, slack);
             }
-            self.usage.count(goal.flow, &self.routes[flow.route as usize], flow.work);
+            self.usage.count(goal.flow, self.routes[flow.route as usize].used(), flow.work);
             (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }

@@ -64,8 +64,8 @@ pub const ABOUT: About = About {
           receiver's processor for o + (s-1) max(O, G) and its interface for g + (s-1) G, posted or not; s is the size in bytes, \
           and (s-1) is 0 for an empty message. Larger messages than `eager` are sent by rendezvous: the send ends when \
           a receive has matched, which the sender knows at once. A receive costs nothing itself. Among operations that \
-          wait for the same processor and interface the one that became executable first goes first. With several processors an operation \
-          may start in the past, as it does there: the clock of its own processor alone counts. A rank's makespan is its last processor time. With `cost = \"pure\"` messages cost the ranks nothing; with \"resilient\" neither, and each takes the mean time of a protocol with acknowledgements \
+          wait for the same processor and interface the one that became executable first goes first. With several processors an operation of a \
+          GOAL file may start in the past, as it does there: the clock of its own processor alone counts (flag `starts-in-past`). A rank's makespan is its last processor time. With `cost = \"pure\"` messages cost the ranks nothing; with \"resilient\" neither, and each takes the mean time of a protocol with acknowledgements \
           over its number of links. Such a run has one partition; of a program that probes or receives from anybody, messages are matched as they arrive. \
           Not modelled: contention in the network, operating-system noise.",
     source: "Hoefler, Schneider, Lumsdaine: LogGOPSim, Simulating Large-Scale Applications in the LogGOPS Model, LSAP 2010; agrees \

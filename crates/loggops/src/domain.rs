@@ -68,6 +68,8 @@ pub struct Context {
     pub cpus: u32,
     /// Interfaces per host.
     pub nics: u32,
+    /// Jobs with several processors whose operations start no sooner than those that they wait for are over, on whatever processor.
+    pub ordered: Vec<bool>,
     /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
     pub coupled: bool,
     /// Times of received messages are asked for, and a message may be held back behind an earlier one.

@@ -75,7 +75,10 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     }
     // What was begun in time may be over too late, or never: costs are cut at the end of all times.
     let in_time = |end: Ps| end <= setup.limit && end < LONGEST;
-    let verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count());
+    let mut verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count());
+    if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
+        verdict.flag("starts-in-past");
+    }
     let mut summary = Summary::new(fingerprint(&observer, &makespans), verdict, serde_json::Value::Null);
     summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
     let counts = |from: usize, to: usize| {

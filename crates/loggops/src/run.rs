@@ -220,6 +220,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         bounds,
         cpus,
         nics,
+        ordered: jobs().map(|p| p.cpus() > 1 && !p.starts_in_past()).collect(),
         coupled,
         receipts: setup.measure.messages || setup.measure.operations || setup.check,
         holds: setup.measure.messages && (slow || config.resilient.is_some()),

@@ -26,7 +26,7 @@ use ranks::{
     operations::{Stamp, turn},
     roster::GlobalRank,
 };
-use workload::program::{Kind, mpi::Mode};
+use workload::program::{Kind, Op, mpi::Mode};
 
 /// The first by time and stamp of what is offered.
 #[derive(Default)]
@@ -78,7 +78,8 @@ impl DelayDomain {
         let core = self.hosts.core(host, cpu);
         if !core.calcs.is_empty() {
             let row = core.calcs.head;
-            first.offer(core.free, self.window.get(row).stamp, What::Calc { cpu }, row);
+            let r = self.window.get(row);
+            first.offer(core.free.max(r.ready), r.stamp, What::Calc { cpu }, row);
         }
         if !core.recvs.is_empty() {
             let row = core.recvs.head;
@@ -95,7 +96,8 @@ impl DelayDomain {
         if !lane.sends.is_empty() {
             let row = lane.sends.head;
             let send = if self.keeps(host, row) { 0 } else { clock.send };
-            first.offer(free.max(send), self.window.get(row).stamp, What::Send { cpu, nic }, row);
+            let r = self.window.get(row);
+            first.offer(free.max(send).max(r.ready), r.stamp, What::Send { cpu, nic }, row);
         }
         if lane.ready != NIL {
             let &Message { stamp, landed, .. } = self.messages.get(lane.ready);
@@ -539,25 +541,48 @@ impl DelayDomain {
             return;
         }
         let stamp = self.stamp(host, now, creator);
+        let ordered = self.cx.cpus > 1 && self.cx.ordered[self.cx.place(self.rank(host)).job as usize];
         let core = self.hosts.edit_core(host, op.cpu);
         debug_assert!(
             u32::from(op.cpu) < self.cx.cpus && u32::from(op.nic) < self.cx.nics,
             "a host has the processor and the interface"
         );
-        if self.cx.config.cost == Cost::Pure {
+        if self.cx.config.cost == Cost::Pure && !ordered {
             core.free = core.free.max(now);
         }
         let free = core.free;
         let r = self.window.rows().edit(row);
         r.stamp = stamp;
-        r.ready = free;
+        let posts = matches!(op.kind, Kind::Recv | Kind::Probe);
+        r.ready = match ordered {
+            true if posts => free.max(r.ready).max(now),
+            true => r.ready.max(now),
+            false => free,
+        };
         let rows = self.window.rows();
+        if ordered {
+            return self.queue_ordered(host, row, op);
+        }
         match op.kind {
             Kind::Calc => self.hosts.edit_core(host, op.cpu).calcs.push(rows, row),
             Kind::Recv | Kind::Probe => self.hosts.edit_core(host, op.cpu).recvs.push(rows, row),
             Kind::Send => self.hosts.edit_lane(host, op.cpu, op.nic).sends.push(rows, row),
             Kind::Join | Kind::JoinAny => {}
         }
+    }
+
+    /// The same where an operation may become executable later than one that is queued after it.
+    #[cold]
+    fn queue_ordered(&mut self, host: u32, row: u32, op: Op) {
+        let rows = self.window.rows();
+        let core = self.hosts.edit_core(host, op.cpu);
+        let queue = match op.kind {
+            Kind::Calc => &mut core.calcs,
+            Kind::Recv | Kind::Probe => &mut core.recvs,
+            Kind::Send => &mut self.hosts.edit_lane(host, op.cpu, op.nic).sends,
+            Kind::Join | Kind::JoinAny => return,
+        };
+        queue.insert(rows, row, |a, b| a.ready < b.ready);
     }
 
     /// The stamp of something that a host creates now.

@@ -8,6 +8,7 @@
 use crate::cases::{Case, CaseJob};
 use crate::programs::{binomial, dissemination, random, ring, stencil, wavefront};
 use crate::reference::{FAULTS, Fault, Job, Outcome};
+use base::rng::{Purpose, Stream};
 use loggops::{
     DelayConfig, DelaySetup,
     observe::Measure,
@@ -17,7 +18,7 @@ use proptest::prelude::*;
 use results::table::Column;
 use std::sync::Arc;
 use workload::program::{
-    After,
+    After, Kind, Op,
     goal::{Losses, read_text, write_text},
     input::Input,
     list::{List, Rank, calc, recv, send},
@@ -257,4 +258,94 @@ fn a_program_written_as_goal_takes_the_same_time() {
         compared += 1;
     }
     assert!(compared > 300, "{compared}");
+}
+
+/// On several processors an operation waits for the ends of those that it needs, whichever processor has them, and a processor does one thing at a time. Read
+/// in batches of any size it is the same.
+#[test]
+fn operations_of_several_processors_wait_for_those_that_they_need() {
+    for (seed, kind) in (0..400).flat_map(|seed| [(seed, 2), (seed, 3)]) {
+        let ranks = random(seed, kind);
+        let run = |program: List| {
+            let mut setup = plain(Arc::new(program), DelayConfig::loggops());
+            setup.measure = Measure { operations: true, ..setup.measure };
+            outcome(&setup)
+        };
+        let whole = run(List::new(ranks.clone()));
+        for (r, rank) in ranks.iter().enumerate() {
+            for edge in &rank.edges {
+                let of = |number: u64| whole.operations.get(&(r, number as usize)).copied();
+                let (Some(before), Some(after)) = (of(edge.before), of(edge.after)) else { continue };
+                // Sends and receives show when their partners were there, not when they were taken up.
+                let from = match (edge.on_start, rank.ops[edge.before as usize].kind) {
+                    (true, Kind::Calc) => before.0,
+                    (true, _) => 0,
+                    (false, _) => before.1,
+                };
+                let is_busy = rank.ops[edge.after as usize].kind != Kind::Recv;
+                assert!(
+                    after.1 >= from && (after.0 >= from || !is_busy),
+                    "seed {seed}, {kind}: operation {} of rank {r} starts at {} before {from}: {:?} {:?}",
+                    edge.after,
+                    after.0,
+                    rank.ops[edge.before as usize],
+                    rank.ops[edge.after as usize]
+                );
+            }
+            let mut busy: Vec<(u8, u64, u64)> = (0..rank.ops.len())
+                .filter(|&n| rank.ops[n].kind == Kind::Calc)
+                .filter_map(|n| {
+                    whole.operations.get(&(r, n)).map(|&(start, end)| (rank.ops[n].cpu, start, end))
+                })
+                .collect();
+            busy.sort_unstable();
+            let apart = busy.windows(2).all(|w| w[0].0 != w[1].0 || w[0].2 <= w[1].1);
+            assert!(apart, "seed {seed}, {kind}: a processor of rank {r} does two things at once");
+        }
+    }
+}
+
+/// Computations alone, beside a schedule that is made step by step: of what is executable a processor takes what became so first.
+#[test]
+fn computations_of_several_processors_are_scheduled_as_they_become_executable() {
+    let mut compared = 0;
+    for seed in 0..300 {
+        let mut stream = Stream::new(seed, Purpose::Test, 5);
+        let count = 1 + stream.below(30);
+        let mut rank = Rank::default();
+        for number in 0..count {
+            let amount = 1 + stream.below(1 << 40);
+            rank.push(Op { cpu: stream.below(3) as u8, ..calc(amount) });
+            for _ in 0..stream.below(3).min(number) {
+                rank.requires(number, stream.below(number));
+            }
+        }
+        let (mut ends, mut free, mut instants) = (vec![None; count as usize], [0; 3], Vec::new());
+        while ends.contains(&None) {
+            let ready = |number: u64| {
+                let needed = rank.edges.iter().filter(|e| e.after == number);
+                needed
+                    .map(|e| ends[e.before as usize])
+                    .try_fold(0, |last, end: Option<u64>| Some(end?.max(last)))
+            };
+            let open = (0..count).filter(|&n| ends[n as usize].is_none());
+            let next = open.filter_map(|n| {
+                let (ready, cpu) = (ready(n)?, rank.ops[n as usize].cpu as usize);
+                Some((free[cpu].max(ready), ready, n, cpu))
+            });
+            let (start, ready, number, cpu) = next.min().unwrap();
+            instants.push((cpu, ready));
+            free[cpu] = start + rank.ops[number as usize].amount;
+            ends[number as usize] = Some(free[cpu]);
+        }
+        // Which of two that became executable at one instant goes first is not said here.
+        instants.sort_unstable();
+        if instants.windows(2).any(|w| w[0] == w[1] && w[0].1 > 0) {
+            continue;
+        }
+        compared += 1;
+        let run = outcome(&plain(Arc::new(List::new(vec![rank])), DelayConfig::loggops()));
+        assert_eq!(run.makespans, [ends.iter().flatten().copied().max().unwrap()], "seed {seed}");
+    }
+    assert!(compared > 100, "{compared}");
 }

@@ -108,12 +108,14 @@ fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     }
     let nodes: usize = setup.jobs.iter().map(JobSetup::nodes).sum();
     let sources = nodes * net.fabric.planes() as usize;
-    let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
+    // Packets of a message come together: it is messages that chance adds up.
+    let each = o.packets.1 as f64 / o.messages.max(1) as f64;
+    let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time(), each);
     if !saturated.is_empty() {
         let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
         return verdict.find(Outcome::Saturated, [who]);
     }
-    if !verdict::piles_up(half, &ended.last, net.packet_time()) || !ended.deadlock.is_empty() {
+    if !verdict::piles_up(half, &ended.last, net.packet_time(), each) || !ended.deadlock.is_empty() {
         return;
     }
     let open = format!("{} at half time, {} at the end", half.open, ended.last.open);

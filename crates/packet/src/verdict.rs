@@ -23,22 +23,25 @@ const GROWTH: u64 = 20;
 /// Sources whose backlog grew all through the second half: they offer more than the network takes.
 ///
 /// From the middle to the end of the measured time, a source fell behind its schedule by more than a twentieth of that span
-/// and ends more than 32 packets behind; or all `sources` together fell behind by more than a hundredth of it on average
-/// and end more than 8 packets behind. `packet` is the time of a packet on the terminal's link.
+/// and ends more than 32 packets behind, or 8 messages of `each` packets; or all `sources` together fell behind by more than a hundredth of it on average
+/// and end more than 8 packets, or 2 messages, behind. `packet` is the time of a packet on the terminal's link.
 #[must_use]
-pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec<Lag> {
+pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps, each: f64) -> Vec<Lag> {
     let before: SortedMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
     debug_assert!(half.time <= end.time, "half of a run is over before all of it");
     let span = end.time - half.time;
+    // A few messages are chance, of however many packets.
+    let most = 32.max((8.0 * each) as u64);
     let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
     let grew: Vec<Lag> =
-        end.lags.iter().filter(|l| growth(l) > span / GROWTH && l.behind > 32 * packet).copied().collect();
+        end.lags.iter().filter(|l| growth(l) > span / GROWTH && l.behind > most * packet).copied().collect();
     if !grew.is_empty() {
         return grew;
     }
     let sum = |lags: &[Lag]| lags.iter().map(|l| u128::from(l.behind)).sum::<u128>();
     let (then, now, n) = (sum(&half.lags), sum(&end.lags), sources.max(1) as u128);
-    let all = now.saturating_sub(then) > n * u128::from(span) / 100 && now > n * 8 * u128::from(packet);
+    let all =
+        now.saturating_sub(then) > n * u128::from(span) / 100 && now > n * u128::from(most / 4 * packet);
     if all { end.lags.clone() } else { Vec::new() }
 }
 
@@ -175,16 +178,17 @@ pub fn name(net: &Network, (link, vc): Channel) -> String {
 
 /// True if packets pile up in the network and before it: from the middle to the end of the measured time, those under way
 /// and those that sources are behind with grew by more than a two-hundredth of those handed over, and by more than six times
-/// the square root of their number (chance). `packet` is the time of a packet on the terminal's link.
+/// the square root of their number (chance), of messages of so many packets each. `packet` is the time of a packet on the terminal's link.
 #[must_use]
-pub fn piles_up(half: &Sample, end: &Sample, packet: Ps) -> bool {
+pub fn piles_up(half: &Sample, end: &Sample, packet: Ps, each: f64) -> bool {
     debug_assert!(half.created <= end.created, "what was handed over stays so");
     let backlog = |s: &Sample| {
         let behind: u128 = s.lags.iter().map(|l| u128::from(l.behind)).sum();
         s.open as f64 + behind as f64 / packet.max(1) as f64
     };
     let growth = backlog(end) - backlog(half);
-    growth > 0.005 * (end.created - half.created) as f64 && growth > 6.0 * backlog(end).sqrt()
+    growth > 0.005 * (end.created - half.created) as f64
+        && growth > 6.0 * (backlog(end) * each.max(1.0)).sqrt()
 }
 
 /// True if the network is still filling: of the packets handed over, a larger share was delivered in the second half than in the first, by a

@@ -27,6 +27,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("outside-validated-range", "the model was compared with others only below the load of this run"),
     ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
     ("single-path", "the routing spreads traffic; this model sends each message over one path"),
+    (
+        "starts-in-past",
+        "of several processors of a rank each has its own clock, as in LogGOPSim: an operation may start before one of another processor that it waits for is over",
+    ),
     ("still-filling", "ever more is under way, as in a network that fills: run longer"),
     ("too-few-samples", "too few deliveries to say whether the mean is steady"),
     ("truncated-messages", "messages are longer than the receives that they met"),

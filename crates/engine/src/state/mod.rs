@@ -413,6 +413,29 @@ impl Fifo {
         self.tail = index;
     }
 
+    /// Puts a row of `pool` behind all that it does not come before. Costs a look at each row of the list, unless it is the last.
+    pub fn insert<T: Linked, M: Mode>(
+        &mut self,
+        pool: &mut Pool<T, M>,
+        index: u32,
+        comes_before: impl Fn(&T, &T) -> bool,
+    ) {
+        if self.head == NIL || !comes_before(pool.get(index), pool.get(self.tail)) {
+            return self.push(pool, index);
+        }
+        let (mut before, mut at) = (NIL, self.head);
+        while !comes_before(pool.get(index), pool.get(at)) {
+            debug_assert!(at != self.tail, "it comes before the last");
+            (before, at) = (at, pool.get(at).next());
+        }
+        pool.edit(index).set_next(at);
+        if before == NIL {
+            self.head = index;
+        } else {
+            pool.edit(before).set_next(index);
+        }
+    }
+
     /// Removes the first row; the caller gives it back or keeps it.
     #[inline]
     pub fn pop<T: Linked, M: Mode>(&mut self, pool: &Pool<T, M>) -> Option<u32> {
@@ -450,6 +473,26 @@ mod tests {
         }
         fn set_next(&mut self, next: u32) {
             self.next = next;
+        }
+    }
+
+    /// Inserted one by one, items come out sorted, equal ones in the order in which they came.
+    #[test]
+    fn inserted_items_come_out_in_order() {
+        let mut stream = Stream::new(3, Purpose::Test, 0);
+        for count in [0, 1, 2, 20] {
+            let (mut pool, mut list, mut plain) = (Pool::<Item>::default(), Fifo::default(), Vec::new());
+            for number in 0..count {
+                let value = stream.below(5) << 8 | number;
+                let index = pool.take(Item { value, next: NIL });
+                list.insert(&mut pool, index, |a, b| a.value >> 8 < b.value >> 8);
+                plain.push(value);
+            }
+            plain.sort_unstable();
+            assert_eq!(list.iter(&pool).map(|i| pool.get(i).value).collect::<Vec<_>>(), plain);
+            let last = pool.take(Item { value: 0, next: NIL });
+            list.push(&mut pool, last);
+            assert_eq!(list.iter(&pool).count() as u64, count + 1);
         }
     }
 

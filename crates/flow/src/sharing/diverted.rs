@@ -47,7 +47,7 @@ impl Sharing {
         let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
         b.goals.retain(|g| g.0.flow != flow);
         let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
-        self.usage.count(flow, &self.routes[b.route as usize], work - left.max(0.0));
+        self.usage.count(flow, self.routes[b.route as usize].used(), work - left.max(0.0));
         self.usage.begins(flow);
         self.leave(bundle, 1);
     }

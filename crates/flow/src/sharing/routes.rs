@@ -11,6 +11,11 @@ struct NewRoute {
 }
 
 impl Route {
+    /// Its links with what a unit of work uses of each.
+    pub(super) fn used(&self) -> impl Iterator<Item = &(u32, f64)> {
+        self.uses.iter().chain(&self.pipes)
+    }
+
     /// Proposes links that may be used alike, if it is divided. A route that is for one message alone is like no other.
     pub(super) fn propose_groups(&self, solver: &mut Solver) {
         if !self.parts.is_empty() && !self.passing {

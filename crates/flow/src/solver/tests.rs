@@ -375,10 +375,10 @@ fn a_flow_without_links_has_its_cap() {
 }
 
 /// Flows that all meet are soon solved all at once, and lone ones not.
-/// A sharer comes and goes before its share is found, and its row is that of one that stays aside: it has the share that it has there, however others are
+/// A sharer comes and goes before its share is found, and its row is that of one that stays detached: it has the share that it has there, however others are
 /// found.
 #[test]
-fn a_row_of_one_that_stays_aside_is_left_alone() {
+fn the_row_of_a_detached_sharer_is_left_alone() {
     for others in [0, 2, 40] {
         let mut solver = Solver::new();
         (0..4).for_each(|_| _ = solver.link(1e9));
@@ -387,11 +387,11 @@ fn a_row_of_one_that_stays_aside_is_left_alone() {
         }
         let first = solver.add([(0, 1.0), (2, 1.0)], 1.0, f64::INFINITY);
         solver.set_count(first, 0);
-        let aside = solver.add_detached(&[(3, 1.0)], 1.0, f64::INFINITY);
-        assert_eq!(first, aside, "the row is used again");
-        assert_eq!(solver.share_detached(aside, &[(3, 1.0)]), 1e9);
-        assert!(!solver.solve().contains(&aside), "{others} others");
-        assert_eq!(solver.share(aside), 1e9, "{others} others");
+        let detached = solver.add_detached(&[(3, 1.0)], 1.0, f64::INFINITY);
+        assert_eq!(first, detached, "the row is used again");
+        assert_eq!(solver.share_detached(detached, &[(3, 1.0)]), 1e9);
+        assert!(!solver.solve().contains(&detached), "{others} others");
+        assert_eq!(solver.share(detached), 1e9, "{others} others");
     }
 }
 

@@ -71,6 +71,9 @@ impl Program for Pieces {
     fn cpus(&self) -> u8 {
         self.ops().map(|op| op.cpu + 1).max().unwrap_or(1)
     }
+    fn starts_in_past(&self) -> bool {
+        true
+    }
     fn nics(&self) -> u8 {
         self.ops().map(|op| op.nic + 1).max().unwrap_or(1)
     }

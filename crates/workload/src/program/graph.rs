@@ -280,6 +280,10 @@ impl Program for Graph {
         self.cpus
     }
 
+    fn starts_in_past(&self) -> bool {
+        true
+    }
+
     fn nics(&self) -> u8 {
         self.nics
     }

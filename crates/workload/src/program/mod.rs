@@ -343,6 +343,12 @@ pub trait Program: Send + Sync {
         1
     }
 
+    /// True if an operation may start before those that it waits for on other processors are over: the clock of its own processor alone counts, as in
+    /// LogGOPSim. Programs in GOAL follow this rule under model `delay`.
+    fn starts_in_past(&self) -> bool {
+        false
+    }
+
     /// Network interfaces per rank: one more than the largest [`Op::nic`].
     fn nics(&self) -> u8 {
         1

@@ -258,6 +258,10 @@ impl Program for Noisy {
         self.inner.cpus()
     }
 
+    fn starts_in_past(&self) -> bool {
+        self.inner.starts_in_past()
+    }
+
     fn nics(&self) -> u8 {
         self.inner.nics()
     }

@@ -156,9 +156,8 @@ fn node(message: &[u8]) -> Option<Node> {
         comm.collective = comm.collective.or_else(|| collective_of(name));
         node.comm = Some(Box::new(comm));
     }
-    if node.kind == METADATA && name.contains("process_group:init") {
-        node.groups = groups_of(inputs);
-    }
+    let tells = node.kind == METADATA && name.contains("process_group:init");
+    node.groups = if tells { groups_of(inputs) } else { Some(Vec::new()) };
     Some(node)
 }
 

@@ -287,6 +287,7 @@ fn messages_hold_the_same() {
     assert_eq!(rows[1], (130, 1, Kind::Calc, 2_000_000));
     assert_eq!((rows[2].0, rows[2].1, rows.last().unwrap().2), (300, 2, Kind::Join));
     assert!(rows.contains(&(300, 2, Kind::Send, 2048)), "{rows:?}");
+    assert!(program.remarks().is_empty(), "{:?}", program.remarks());
     assert_eq!(Census::of(&Content::Program(program)).unwrap().matching, Matching::Exact);
 }
 
