@@ -26,6 +26,7 @@ mod hosts;
 pub mod interfaces;
 pub mod nodes;
 pub mod observe;
+mod ordered;
 #[cfg(test)]
 mod planted;
 pub mod resilient;

@@ -26,7 +26,7 @@ use ranks::{
     operations::{Stamp, turn},
     roster::GlobalRank,
 };
-use workload::program::{Kind, Op, mpi::Mode};
+use workload::program::{Kind, mpi::Mode};
 
 /// The first by time and stamp of what is offered.
 #[derive(Default)]
@@ -569,20 +569,6 @@ impl DelayDomain {
             Kind::Send => self.hosts.edit_lane(host, op.cpu, op.nic).sends.push(rows, row),
             Kind::Join | Kind::JoinAny => {}
         }
-    }
-
-    /// The same where an operation may become executable later than one that is queued after it.
-    #[cold]
-    fn queue_ordered(&mut self, host: u32, row: u32, op: Op) {
-        let rows = self.window.rows();
-        let core = self.hosts.edit_core(host, op.cpu);
-        let queue = match op.kind {
-            Kind::Calc => &mut core.calcs,
-            Kind::Recv | Kind::Probe => &mut core.recvs,
-            Kind::Send => &mut self.hosts.edit_lane(host, op.cpu, op.nic).sends,
-            Kind::Join | Kind::JoinAny => return,
-        };
-        queue.insert(rows, row, |a, b| a.ready < b.ready);
     }
 
     /// The stamp of something that a host creates now.
