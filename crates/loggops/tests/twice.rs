@@ -174,9 +174,9 @@ fn sends_leave_in_order_behind_a_cut() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Larger programs: tens of operations by rank, messages of all kinds.
+    /// Larger programs of one processor: tens of operations by rank, messages of all kinds.
     #[test]
-    fn larger_programs_agree(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32) {
+    fn larger_programs_agree(seed in any::<u64>(), set in 0..3usize, kind in 0..2u32) {
         let sets = [[2500, 1500, 1000, 6, 0, 65_535], [5000, 1200, 3000, 3, 1, 1024], [1000, 0, 0, 1, 0, 65_535]];
         agree(random(seed, kind), &sets[set])?;
     }
