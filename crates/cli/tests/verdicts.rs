@@ -156,7 +156,7 @@ fn sources_without_end() {
                 lacks: &["single-path", "saturated"],
                 ..case("flow: little load", &["model.kind=flow"], "ok")
             },
-            // Ups and downs of messages of 256 packets are chance.
+            // Ups and downs of messages of 64 packets are chance.
             Case {
                 lacks: &["still-filling", "saturated"],
                 ..case(
@@ -196,6 +196,14 @@ fn sources_without_end() {
                         "experiment.warmup=390 us",
                         "experiment.duration=400 us",
                     ],
+                    "ok",
+                )
+            },
+            Case {
+                lacks: &["still-filling", "saturated"],
+                ..case(
+                    "flow: a few messages in a rush, and then nothing",
+                    &["model.kind=flow", "job.0.load=5.0", "job.0.count=10", "experiment.duration=200 us"],
                     "ok",
                 )
             },

@@ -143,7 +143,7 @@ struct Seen {
     simulated: Ps,
 }
 
-/// Loads from here on are more than links carry, whatever was rounded.
+/// Loads from here on are more than terminals' links carry, whatever was rounded: what grows then goes on growing.
 const BEYOND: f64 = 1.000_001;
 
 /// Of a run that ends at a time: each job's messages pile up, or they do not. Those of programs come and go with the program's phases.
@@ -167,24 +167,19 @@ fn open_sources(setup: &FlowSetup, ended: &Ended, throughput: Option<Throughput>
              of messages that arrived",
             sums.begun
         );
-        let name = &job.name;
-        let burst = throughput::burst(slice::from_ref(job));
+        let (name, burst) = (&job.name, throughput::burst(slice::from_ref(job)));
         // A warm-up that ends late leaves little to see growth in.
         let piled = sums.whole.pace(burst) == Pace::PilesUp;
-        match sums.quarters.pace(burst) {
-            _ if beyond => {
-                let name = &job.name;
-                verdict.find(
-                    State::Saturated,
-                    [format!("jobs offer more than terminals' links carry; of job {name} {grows}")],
-                );
-            }
-            Pace::Kept if !piled => {}
-            Pace::Fills if !piled => {
+        let pace = if piled || beyond && second > first { Pace::PilesUp } else { sums.quarters.pace(burst) };
+        match pace {
+            Pace::Kept => {}
+            Pace::Fills => {
                 verdict.flag("still-filling");
                 verdict.find(State::NotStationary, [format!("the run is too short for job {name}: {grows}")]);
             }
-            _ => verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")]),
+            Pace::PilesUp => {
+                verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")]);
+            }
         }
     }
 }

@@ -149,7 +149,8 @@ pub struct Sharing {
     /// When something happens next.
     upcoming: FineTime,
     delays: Delays,
-    /// No flow stays aside though it meets nobody: for tests.
+    /// No flow stays detached though it meets nobody.
+    #[cfg(test)]
     together: bool,
     audit: Option<Box<audit::Audit>>,
 }
@@ -184,6 +185,7 @@ impl Sharing {
             newly_detached: Vec::new(),
             upcoming: FineTime::NEVER,
             delays: Delays::default(),
+            #[cfg(test)]
             together: false,
             audit: None,
         }

@@ -43,7 +43,7 @@ impl Rail {
     /// Names, in the order of the variants.
     pub const NAMES: &[&str] = &["round-robin", "by-pair", "random"];
 
-    /// The one of a name; the default for an unknown one.
+    /// The one of a name among [`Rail::NAMES`].
     #[must_use]
     pub fn named(name: &str) -> Self {
         debug_assert!(Self::NAMES.contains(&name), "other names were refused");

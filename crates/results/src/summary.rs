@@ -332,7 +332,7 @@ pub struct HopLatency {
 /// Traffic offered to and accepted by the network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Offered, as a fraction of the bandwidth of all used terminal links; absent in closed loops.
+    /// Offered, as a fraction of the bandwidth of all used terminal links over the measured time, by each job from its start on; absent in closed loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_fraction: Option<f64>,
     /// Delivered, as the same fraction.

@@ -39,6 +39,15 @@ impl Cursor for Reader {
 }
 
 impl Pieces {
+    /// Ranks that come in one batch each.
+    pub fn whole(ranks: Vec<Rank>) -> Self {
+        let one = |rank: Rank| {
+            let end = rank.ops.len();
+            (rank, vec![end])
+        };
+        Self { ranks: Arc::new(ranks.into_iter().map(one).collect()) }
+    }
+
     /// All ranks, each with the ends of its batches.
     pub fn all(&self) -> &[(Rank, Vec<usize>)] {
         &self.ranks
