@@ -69,6 +69,8 @@ pub struct Context {
     pub seed: u64,
     /// Nothing happens at or after this time.
     pub end: Ps,
+    /// It ends then, whatever the workload does.
+    pub open: bool,
     /// Virtual time before which messages that are created do not count: see [`FlowSetup::warmup`].
     pub warmup: Ps,
     /// Tables and series that are asked for: see [`FlowSetup::measure`].
@@ -148,6 +150,7 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         rank,
         seed: setup.seed,
         end,
+        open: matches!(setup.until, Until::Time(_)),
         warmup: setup.warmup,
         measure: setup.measure,
         check: setup.check,

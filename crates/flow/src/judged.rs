@@ -146,13 +146,11 @@ struct Seen {
 /// Loads from here on are more than terminals' links carry, whatever was rounded: what grows then goes on growing.
 const BEYOND: f64 = 1.000_001;
 
-/// Of a run that ends at a time: each job's messages pile up, or they do not. Those of programs come and go with the program's phases.
+/// Of a run that ends at a time: each job's messages pile up, or they do not.
 fn open_sources(setup: &FlowSetup, ended: &Ended, throughput: Option<Throughput>, verdict: &mut Verdict) {
     let beyond = throughput.and_then(|t| t.offered_fraction).is_some_and(|offered| offered > BEYOND);
     for (job, sums) in setup.jobs.iter().zip(&ended.observer.jobs) {
-        if job.work.program().is_some() || sums.begun == 0 {
-            continue;
-        }
+        let Some(counted) = sums.counted.as_ref().filter(|_| sums.begun > 0) else { continue };
         debug_assert!(sums.delivered <= sums.begun, "what arrived was sent");
         let active = sums.begun - sums.delivered;
         if sums.delivered == 0 {
@@ -161,23 +159,20 @@ fn open_sources(setup: &FlowSetup, ended: &Ended, throughput: Option<Throughput>
             verdict.find(State::NotStationary, [why]);
             continue;
         }
-        let [first, second] = sums.quarters.under_way();
+        let [first, second] = counted.measured.under_way();
         let grows = format!(
             "{active} of {} messages are under way at the end, on average {first:.1} in the first half and {second:.1} in the second; latencies are those \
              of messages that arrived",
             sums.begun
         );
-        let (name, burst) = (&job.name, throughput::burst(slice::from_ref(job)));
-        // A warm-up that ends late leaves little to see growth in.
-        let piled = sums.whole.pace(burst) == Pace::PilesUp;
-        let pace = if piled || beyond && second > first { Pace::PilesUp } else { sums.quarters.pace(burst) };
-        match pace {
-            Pace::Kept => {}
-            Pace::Fills => {
+        let name = &job.name;
+        match counted.pace(throughput::burst(slice::from_ref(job))) {
+            Pace::Fills if !beyond => {
                 verdict.flag("still-filling");
                 verdict.find(State::NotStationary, [format!("the run is too short for job {name}: {grows}")]);
             }
-            Pace::PilesUp => {
+            Pace::Kept if !beyond || second <= first => {}
+            _ => {
                 verdict.find(State::Saturated, [format!("links cannot keep up with job {name}: {grows}")]);
             }
         }

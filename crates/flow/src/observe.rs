@@ -1,8 +1,9 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
-use super::{context::Context, domain::Record, pace::Quarters};
+use super::{context::Context, domain::Record, pace::Counted};
 use base::{hash::Fingerprint, index::TerminalId, sorted::SortedMap, time::Ps};
 use engine::domain::Observer as Observe;
+use model::setup::JobSetup;
 use ranks::{
     messages::{Messages, Seen},
     tally::Tally,
@@ -33,7 +34,7 @@ pub struct Row {
 }
 
 /// A job's sums.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct JobSums {
     /// Messages that were sent, arrived or not.
     pub begun: u64,
@@ -43,17 +44,15 @@ pub struct JobSums {
     pub last: Ps,
     /// Time of computing, over all ranks.
     pub busy: u128,
-    /// Messages under way in the quarters of the job's measured time.
-    pub quarters: Quarters,
-    /// The same in the quarters of its time with the warm-up.
-    pub whole: Quarters,
+    /// Messages under way over time, of traffic in a run that ends at a time.
+    pub counted: Option<Box<Counted>>,
 }
 
 impl JobSums {
-    /// Nothing happened yet to a job that runs from `start` to `end`.
-    fn of(start: Ps, warmup: Ps, end: Ps) -> Self {
-        let (quarters, whole) = (Quarters::of(start.max(warmup), end), Quarters::of(start, end));
-        Self { quarters, whole, ..Self::default() }
+    /// Nothing happened yet to a job. What a program has under way comes and goes with its phases, and a workload that ends has no steady state.
+    fn of(job: &JobSetup, cx: &Context) -> Self {
+        let open = cx.open && job.work.program().is_none();
+        Self { counted: open.then(|| Box::new(Counted::of(job.start, cx.warmup, cx.end))), ..Self::default() }
     }
 }
 
@@ -119,7 +118,7 @@ impl Observer {
         Self {
             fingerprint: Fingerprint::default(),
             last: 0,
-            jobs: cx.jobs.iter().map(|job| JobSums::of(job.start, cx.warmup, cx.end)).collect(),
+            jobs: cx.jobs.iter().map(|job| JobSums::of(job, &cx)).collect(),
             bytes: (0, 0),
             latency: LatencyHistogram::new(),
             slow_down: cx
@@ -174,8 +173,9 @@ impl Observer {
         let job = self.job(source);
         debug_assert!(job.delivered < job.begun, "no more arrives than was sent");
         job.delivered += 1;
-        job.quarters.delivered(time);
-        job.whole.delivered(time);
+        if let Some(counted) = &mut job.counted {
+            counted.delivered(time);
+        }
         job.last = job.last.max(time);
         self.bytes.0 += bytes;
         self.tally.message(source, time - created);
@@ -213,8 +213,9 @@ impl Observe<Record> for Observer {
             Record::Begun { time, message } => {
                 let job = self.job(TerminalId::new(message.from));
                 job.begun += 1;
-                job.quarters.begun(time);
-                job.whole.begun(time);
+                if let Some(counted) = &mut job.counted {
+                    counted.begun(time);
+                }
                 if let Some(messages) = &mut self.messages {
                     messages.sent(message);
                     self.check_number(message);

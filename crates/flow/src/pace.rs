@@ -53,7 +53,45 @@ pub enum Pace {
     PilesUp,
 }
 
-/// The quarters of a job's measured time: from its start, or from the end of the warm-up if that is later.
+/// What is counted of a job of traffic in a run that ends at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Over its measured time: from its start, or from the end of the warm-up if that is later.
+    pub measured: Quarters,
+    /// From its start on.
+    pub whole: Quarters,
+}
+
+impl Counted {
+    /// Nothing happened yet to a job that runs from `start` to `end`.
+    #[must_use]
+    pub fn of(start: Ps, warmup: Ps, end: Ps) -> Self {
+        Self { measured: Quarters::of(start.max(warmup), end), whole: Quarters::of(start, end) }
+    }
+
+    /// A message was sent.
+    pub fn begun(&mut self, time: Ps) {
+        self.measured.begun(time);
+        self.whole.begun(time);
+    }
+
+    /// A message arrived.
+    pub fn delivered(&mut self, time: Ps) {
+        self.measured.delivered(time);
+        self.whole.delivered(time);
+    }
+
+    /// Whether messages pile up: see [`Quarters::pace`]. A warm-up that ends late leaves little to see growth in, so the whole time counts, too.
+    #[must_use]
+    pub fn pace(&self, burst: u64) -> Pace {
+        match self.whole.pace(burst) {
+            Pace::PilesUp => Pace::PilesUp,
+            _ => self.measured.pace(burst),
+        }
+    }
+}
+
+/// The quarters of a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quarters(pub [Quarter; 4]);
 

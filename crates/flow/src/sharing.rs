@@ -513,10 +513,11 @@ impl Sharing {
         self.nothing_waits(at);
         self.moved.clear();
         self.share_detached(at);
-        let mut changed = std::mem::take(&mut self.listed);
-        changed.clear();
-        changed.extend_from_slice(self.solver.solve());
-        for &bundle in &changed {
+        let changed = self.solver.solve();
+        self.listed.clear();
+        self.listed.extend_from_slice(changed);
+        for n in 0..self.listed.len() {
+            let bundle = self.listed[n];
             self.touch(bundle, at);
             let share = self.solver.share(bundle);
             self.bundles[bundle as usize].share = share;
@@ -525,7 +526,6 @@ impl Sharing {
             self.moved.push((bundle, next));
         }
         self.alarms.set_many(&self.moved);
-        self.listed = changed;
         self.look_at_shares();
     }
 

@@ -271,21 +271,31 @@ impl Solver {
 
     /// Finds the max-min fair levels after all that was added, changed and removed. Returns the sharers whose share may have changed,
     /// each once.
+    #[inline]
     pub fn solve(&mut self) -> &[u32] {
         self.changed.clear();
         let (asked, visits) = std::mem::take(&mut self.detached);
+        if self.whole || !self.touched.is_empty() || !self.fresh.is_empty() {
+            return self.find(asked, visits);
+        }
+        // Nothing changed but sharers that are detached: there is nothing to find.
+        self.visits += visits;
+        self.choose_method(asked, visits);
+        &self.changed
+    }
+
+    /// The same where somebody on links changed.
+    #[inline(never)]
+    fn find(&mut self, asked: u64, visits: u64) -> &[u32] {
         let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
         let begun = self.visits;
         self.visits += visits;
-        // Where nothing changed but sharers that are detached, there is nothing to find.
-        if self.whole || !self.touched.is_empty() || !self.fresh.is_empty() {
-            self.epoch += 1;
-            self.water = 0.0;
-            self.steps.clear();
-            // The cheapest first: alone costs a route, following a change costs what changes, and all anew is the bound of both.
-            if self.whole || !(self.solve_isolated() || self.solve_changed()) {
-                self.solve_all();
-            }
+        self.epoch += 1;
+        self.water = 0.0;
+        self.steps.clear();
+        // The cheapest first: alone costs a route, following a change costs what changes, and all anew is the bound of both.
+        if self.whole || !(self.solve_isolated() || self.solve_changed()) {
+            self.solve_all();
         }
         self.choose_method(asked, self.visits - begun);
         debug_assert!(self.are_within_capacity(), "flows use no more of a link than there is");

@@ -56,10 +56,11 @@ impl DelayDomain {
     pub(super) fn next(&mut self, host: u32) -> Option<Next> {
         self.admit(host);
         let mut first = First::default();
-        self.offer_core(host, 0, &mut first);
-        self.offer_lane(host, 0, 0, &mut first);
         if self.cx.cpus > 1 || self.cx.nics > 1 {
-            self.offer_others(host, &mut first);
+            self.offer_all(host, &mut first);
+        } else {
+            self.offer_core::<false>(host, 0, &mut first);
+            self.offer_lane::<false>(host, 0, 0, &mut first);
         }
         if let Some((time, stamp, row)) = self.slices.next(host) {
             first.offer(time, stamp, What::Slice, row);
@@ -72,14 +73,15 @@ impl DelayDomain {
         first.next
     }
 
-    /// What waits for a processor alone.
+    /// What waits for a processor alone. Of several it may become executable later than its processor is free.
     #[inline(always)]
-    fn offer_core(&self, host: u32, cpu: u8, first: &mut First) {
+    fn offer_core<const SEVERAL: bool>(&self, host: u32, cpu: u8, first: &mut First) {
         let core = self.hosts.core(host, cpu);
         if !core.calcs.is_empty() {
             let row = core.calcs.head;
             let r = self.window.get(row);
-            first.offer(core.free.max(r.ready), r.stamp, What::Calc { cpu }, row);
+            let ready = if SEVERAL { r.ready } else { 0 };
+            first.offer(core.free.max(ready), r.stamp, What::Calc { cpu }, row);
         }
         if !core.recvs.is_empty() {
             let row = core.recvs.head;
@@ -90,14 +92,15 @@ impl DelayDomain {
 
     /// What waits for a processor and an interface.
     #[inline(always)]
-    fn offer_lane(&self, host: u32, cpu: u8, nic: u8, first: &mut First) {
+    fn offer_lane<const SEVERAL: bool>(&self, host: u32, cpu: u8, nic: u8, first: &mut First) {
         let (lane, clock) = (self.hosts.lane(host, cpu, nic), self.hosts.nic(host, nic));
         let free = self.hosts.core(host, cpu).free;
         if !lane.sends.is_empty() {
             let row = lane.sends.head;
             let send = if self.keeps(host, row) { 0 } else { clock.send };
             let r = self.window.get(row);
-            first.offer(free.max(send).max(r.ready), r.stamp, What::Send { cpu, nic }, row);
+            let ready = if SEVERAL { r.ready } else { 0 };
+            first.offer(free.max(send).max(ready), r.stamp, What::Send { cpu, nic }, row);
         }
         if lane.ready != NIL {
             let &Message { stamp, landed, .. } = self.messages.get(lane.ready);
@@ -106,17 +109,13 @@ impl DelayDomain {
         }
     }
 
-    /// What waits for further processors and interfaces than the first. Most hosts have none, so this is no loop that they go through.
+    /// What waits for any of several processors and interfaces. Most hosts have one, so this is no loop that they go through.
     #[cold]
-    fn offer_others(&self, host: u32, first: &mut First) {
+    fn offer_all(&self, host: u32, first: &mut First) {
         for cpu in 0..self.cx.cpus as u8 {
-            if cpu > 0 {
-                self.offer_core(host, cpu, first);
-            }
+            self.offer_core::<true>(host, cpu, first);
             for nic in 0..self.cx.nics as u8 {
-                if cpu | nic > 0 {
-                    self.offer_lane(host, cpu, nic, first);
-                }
+                self.offer_lane::<true>(host, cpu, nic, first);
             }
         }
     }
@@ -553,9 +552,8 @@ impl DelayDomain {
         let free = core.free;
         let r = self.window.rows().edit(row);
         r.stamp = stamp;
-        let posts = matches!(op.kind, Kind::Recv | Kind::Probe);
         r.ready = match ordered {
-            true if posts => free.max(r.ready).max(now),
+            true if matches!(op.kind, Kind::Recv | Kind::Probe) => free.max(r.ready).max(now),
             true => r.ready.max(now),
             false => free,
         };

@@ -1,11 +1,18 @@
 //! Windows of link use: when they end, and what flows under way have used by then.
 
-use super::{FineTime, Sharing};
+use super::{FineTime, Ps, Sharing};
 
 impl Sharing {
     /// Ends all windows of link use that end at a moment or before.
+    #[inline]
     pub fn close_windows(&mut self, at: FineTime) {
-        let Some((length, mut number)) = self.usage.window else { return };
+        if let Some((length, number)) = self.usage.window {
+            self.close_from(number, length, at);
+        }
+    }
+
+    #[inline(never)]
+    fn close_from(&mut self, mut number: u64, length: Ps, at: FineTime) {
         while FineTime::at(length.saturating_mul(number + 1)) <= at
             && (self.active > 0 || self.usage.has_more())
         {
