@@ -13,7 +13,7 @@ use crate::{
     memory,
     multicast::limits,
     partitions,
-    pipeline::{Speculation, presets},
+    router::pipeline::{Speculation, presets},
     router::registry::{PIPELINED, RouterEntry, chosen},
     run, section, sections, services,
     setup::Setup,
@@ -107,7 +107,7 @@ const SECTIONS: &[&SectionEntry] = &[
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     let mut packet = config(&parts, diagnostics);
-    let hybrid = hybrid(&parts, diagnostics);
+    let hybrid = hybrid(&parts, packet.as_ref(), diagnostics);
     let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
     let control = packet.as_ref().and_then(|_| control(&parts, diagnostics));
     let adapter = packet.as_ref().and_then(|p| adapter(&parts, p, diagnostics));
@@ -169,7 +169,11 @@ fn config(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<PacketConf
 }
 
 /// What replaces the network, if the model is hybrid.
-fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetup> {
+fn hybrid(
+    parts: &Parts<'_>,
+    packet: Option<&PacketConfig>,
+    diagnostics: &mut Diagnostics,
+) -> Option<HybridSetup> {
     if parts.name != HYBRID.about.name {
         return None;
     }
@@ -180,7 +184,9 @@ fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetu
     let director = written.choice::<hybrid::directors::DirectorEntry>("director")?;
     let recipe = (predictor.build)(&section.values).map_err(|p| section.report(p, diagnostics)).ok()?;
     let setup = HybridSetup::from_values(recipe, director, &section.values);
-    let frame = Frame { end, period: None, terminals: 0 };
+    let terminal = parts.links.first().copied().flatten();
+    let time = |p: &PacketConfig| terminal.and_then(|link| link.bandwidth.time_rounded(p.packet.into()));
+    let frame = Frame { end, period: None, terminals: 0, packet: packet.and_then(time).unwrap_or(0) };
     (director.build)(&setup, &frame).map_err(|p| section.report(p, diagnostics)).ok()?;
     Some(setup)
 }

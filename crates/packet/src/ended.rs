@@ -44,6 +44,17 @@ pub struct Ended {
     pub hybrid: Option<(results::summary::Hybrid, bool)>,
 }
 
+impl Ended {
+    /// For how much of `simulated` the network was simulated: links carry nothing while packets bypass them. Where treatment `reheat` fills it, it is.
+    #[must_use]
+    pub fn fidelity(&self, simulated: Ps, reheat: Ps) -> Ps {
+        let Some((hybrid, _)) = &self.hybrid else { return simulated };
+        let stays = hybrid.phases.iter().filter(|p| p.mode == "surrogate");
+        let bypassed = |start: Ps, end: Ps| end.min(simulated).saturating_sub(start).saturating_sub(reheat);
+        simulated.saturating_sub(stays.map(|p| bypassed(p.start_ps, p.end_ps)).sum())
+    }
+}
+
 /// What a link carried, whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {

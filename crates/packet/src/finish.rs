@@ -5,13 +5,13 @@ use super::{
     congestion_control::{marks::Counts as MarkCounts, report},
     effects::Wire,
     ended::{Carried, Ended, Rested, utilisation},
-    hybrid::predicted::Predicted,
+    hybrid::{Treatment, predicted::Predicted},
     judged,
     net::Router,
     network::Network,
     rows::{Chunk, channel_of, release_of},
     state::PacketDomain,
-    tables,
+    tables::{self, Times},
     transport::MOST_WINDOWS,
 };
 use crate::{services, setup::Setup};
@@ -221,7 +221,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.service_classes = services::report::blocks(setup, o, simulated);
     summary.jobs = jobs(setup, &ended);
     summary.nodes = ended.observer.tally.nodes(&net.roster);
-    summary.links = links(net, &ended.sent, simulated);
+    let fidelity = ended.fidelity(simulated, reheat(setup));
+    summary.links = links(net, &ended.sent, fidelity);
     summary.buffers = buffers(net, &ended);
     summary.hybrid = ended.hybrid.as_ref().map(|h| h.0.clone());
     summary.resilience = resilience(net, &ended, simulated);
@@ -236,7 +237,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     });
     let causes = o.tally.causes(&net.roster, net.rank.cells(), ended.stuck.is_done());
     critical::add(&mut summary.jobs, causes.as_ref());
-    let mut tables = tables::all(setup, net, &ended, causes.as_ref(), simulated);
+    let mut tables = tables::all(setup, net, &ended, causes.as_ref(), Times { simulated, fidelity });
     tables.extend(summary.slow_down.as_ref().map(slow_down::table));
     tables.extend(energy.as_ref().map(energy::table));
     summary.energy = energy;
@@ -318,6 +319,11 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
         }
     })
     .collect()
+}
+
+/// For how long before a return treatment `reheat` fills the network.
+fn reheat(setup: &Setup) -> Ps {
+    setup.hybrid.as_ref().filter(|h| h.treatment == Treatment::Reheat).map_or(0, |h| h.reheat)
 }
 
 fn links(net: &Network, sent: &SortedMap<LinkId, Carried>, simulated: Ps) -> Option<Links> {

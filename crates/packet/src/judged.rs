@@ -37,15 +37,30 @@ pub fn judge(
     how_it_ended(setup, net, ended, &mut verdict);
     open_sources(setup, net, ended, &mut verdict);
     finite_sources(setup, net, ended, simulated, throughput, &mut verdict);
-    match batch::stationarity(&ended.observer.batches.batches()) {
+    let batches = ended.observer.batches.batches();
+    match batch::stationarity(&batches) {
         Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
             verdict.find(
                 Outcome::NotStationary,
                 [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
             );
         }
+        Stationarity::Shifting { relative, after } if matches!(setup.until, Until::Time(_)) => {
+            let (by, when) = (relative * 100.0, after * 100.0);
+            verdict.find(
+                Outcome::NotStationary,
+                [format!("mean latency changes by {by:.0} % after about {when:.0} % of the run")],
+            );
+        }
         Stationarity::TooFew => verdict.flag("too-few-samples"),
         _ => {}
+    }
+    if let (Until::Time(_), Some(c)) = (setup.until, batch::confidence(&batches))
+        && c.half_width > batch::WIDE * c.mean
+    {
+        verdict.flag("too-few-samples");
+        let by = 100.0 * c.half_width / c.mean;
+        verdict.detail.push(format!("the mean latency is known within {by:.0} % only"));
     }
     if ended.hybrid.as_ref().is_some_and(|h| h.1) {
         verdict.flag("short-window");
@@ -56,6 +71,11 @@ pub fn judge(
         verdict.detail.push(format!("adapters without room went on {gaps} times without a missing packet"));
     }
     let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
+    if saturated && ended.hybrid.as_ref().is_some_and(|h| h.0.switches > 0) {
+        verdict.flag("outside-validated-range");
+        let why = "latency grows as long as the run lasts, and a stay predicts what was learned before it";
+        verdict.detail.push(format!("beyond saturation `error_estimate` is no bound: {why}"));
+    }
     if saturated && net.config.router.rules.compared_unsaturated {
         verdict.flag("outside-validated-range");
         let name = net.config.router.name;
@@ -108,23 +128,26 @@ fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     }
     let nodes: usize = setup.jobs.iter().map(JobSetup::nodes).sum();
     let sources = nodes * net.fabric.planes() as usize;
-    // Packets of a message come together: it is messages that chance adds up.
-    let each = o.packets.1 as f64 / o.messages.max(1) as f64;
+    // Packets of a message come together: it is messages that chance adds up, and of several sizes the long ones. By how many others a packet comes
+    // with, in the mean over packets, the variance of what comes is larger than that of single ones.
+    let each = o.of_messages as f64 / o.packets.1.max(1) as f64;
     let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time(), each);
     if !saturated.is_empty() {
         let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
         return verdict.find(Outcome::Saturated, [who]);
     }
-    if !verdict::piles_up(half, &ended.last, net.packet_time(), each) || !ended.deadlock.is_empty() {
+    let (then, now) = verdict::backlogs(half, &ended.last, sources);
+    let created = ended.last.created - half.created;
+    if !verdict::piles_up(then, now, created, each) || !ended.deadlock.is_empty() {
         return;
     }
-    let open = format!("{} at half time, {} at the end", half.open, ended.last.open);
+    let open = format!("{then:.0} at half time, {now:.0} at the end");
     if verdict::fills(half, &ended.last) {
         verdict.flag("still-filling");
         let why = "the run is too short: packets of its beginning are under way in its second half";
         verdict.find(Outcome::NotStationary, [format!("{why} ({open})")]);
     } else {
-        verdict.find(Outcome::Saturated, [format!("packets pile up in the network: {open}")]);
+        verdict.find(Outcome::Saturated, [format!("packets pile up in the network and before it: {open}")]);
     }
 }
 

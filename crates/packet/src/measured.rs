@@ -165,6 +165,8 @@ pub struct Measured {
     pub last: Ps,
     /// Packets handed over, and those that arrived, whole run: with a transport also acknowledgements, duplicates and what was tampered with.
     pub packets: (u64, u64),
+    /// Of each packet that arrived, how many its message has, summed.
+    pub of_messages: u64,
     /// Messages delivered, whole run, and by job.
     pub messages: u64,
     /// Messages delivered by job, and when the last one was.
@@ -221,6 +223,7 @@ impl Measured {
             fingerprint: Fingerprint::default(),
             last: 0,
             packets: (0, 0),
+            of_messages: 0,
             messages: 0,
             jobs: vec![(0, 0); jobs],
             programs: vec![Operations::default(); jobs],
@@ -253,6 +256,7 @@ impl Measured {
         self.last = self.last.max(other.last);
         self.packets.0 += other.packets.0;
         self.packets.1 += other.packets.1;
+        self.of_messages += other.of_messages;
         self.messages += other.messages;
         for (a, b) in self.jobs.iter_mut().zip(other.jobs) {
             *a = (a.0 + b.0, a.1.max(b.1));

@@ -66,6 +66,19 @@ struct Part {
     terminal: TerminalId,
 }
 
+/// What a terminal handed over: so many packets of a message.
+#[derive(Clone, Copy)]
+struct Handed {
+    time: Ps,
+    source: TerminalId,
+    destination: TerminalId,
+    /// Bytes of these packets.
+    bytes: u64,
+    /// Packets of their message.
+    of: u32,
+    packets: u32,
+}
+
 /// Whose window of the series.
 #[derive(Clone, Copy)]
 enum Side {
@@ -159,22 +172,17 @@ impl Observer {
         if let Some(window) = self.window(Side::Created, time) {
             window.created += 1;
         }
-        self.handed_over(id.source(), destination, u64::from(bytes), packets, 1);
+        let source = id.source();
+        self.handed_over(Handed { time, source, destination, bytes: bytes.into(), of: packets, packets: 1 });
         if let Some(ledger) = &mut self.sums.ledger {
             ledger.handed_over(id, bytes, destination);
         }
     }
 
-    /// Those that look at what is handed over are told: of packets of its message, so many.
+    /// Those hear of it that look at what is handed over.
     #[inline]
-    fn handed_over(
-        &mut self,
-        source: TerminalId,
-        destination: TerminalId,
-        bytes: u64,
-        of: u32,
-        packets: u32,
-    ) {
+    fn handed_over(&mut self, handed: Handed) {
+        let Handed { time, source, destination, bytes, of, packets } = handed;
         let Some(learner) = &mut self.learner else { return };
         if self.queues {
             learner.offered(destination, self.net.link_time(bytes));
@@ -182,6 +190,7 @@ impl Observer {
         if self.sketches {
             let size = SizeClass::of(bytes, of, self.net.config.packet);
             learner.sketch.add(size, source, destination, u64::from(packets));
+            learner.sketch.meet(destination, time / self.net.packet_pace, u64::from(packets));
         }
     }
 
@@ -206,6 +215,7 @@ impl Observer {
         let source = p.source();
         self.sums.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id.key(), u64::from(p.bytes));
         self.sums.packets.1 += 1;
+        self.sums.of_messages += u64::from(p.message_packets);
         self.hear(time, source);
         let payload = u64::from(p.bytes - self.net.head().min(p.bytes));
         self.sums.bytes_total += payload;
@@ -487,7 +497,14 @@ impl Observer {
                 if let Some(window) = self.window(Side::Created, *time) {
                     window.created += u64::from(*packets);
                 }
-                self.handed_over(id.source(), *destination, *bytes, *packets, *packets);
+                self.handed_over(Handed {
+                    time: *time,
+                    source: id.source(),
+                    destination: *destination,
+                    bytes: *bytes,
+                    of: *packets,
+                    packets: *packets,
+                });
                 if let Some(ledger) = &mut self.sums.ledger {
                     ledger.bypassed(*id, *bytes, *packets, *destination);
                 }

@@ -22,6 +22,15 @@ use results::{
     table::{Cell, Column, Table},
 };
 
+/// How long a run took in virtual time.
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// Until its end.
+    pub simulated: Ps,
+    /// Without what packets bypassed the network.
+    pub fidelity: Ps,
+}
+
 /// All tables that the setup asks for.
 #[must_use]
 pub fn all(
@@ -29,9 +38,11 @@ pub fn all(
     net: &Network,
     ended: &Ended,
     causes: Option<&Causes<'_>>,
-    simulated: Ps,
+    times: Times,
 ) -> Vec<Table> {
-    let mut tables = vec![topology(net), links(net, ended, simulated), series(setup, net, ended)];
+    let Times { simulated, fidelity } = times;
+    debug_assert!(fidelity <= simulated, "the network is a part of a run");
+    let mut tables = vec![topology(net), links(net, ended, fidelity), series(setup, net, ended)];
     let (packets, messages) = (&ended.observer.latency, &ended.observer.message_latency);
     tables.push(histogram::table(&[("packet", packets), ("message", messages)]));
     let last = |link| ended.sent.get(&link).map_or(0, |carried| carried.bytes);
@@ -68,7 +79,7 @@ fn topology(net: &Network) -> Table {
     topology::table(&net.fabric, true, plugged.map(row))
 }
 
-/// One row per directed link: chunks carried and utilisation over the whole run.
+/// One row per directed link: chunks carried and utilisation, over the whole run but for the time in which packets bypassed the network.
 fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
     let mut table = Table::new("links")
         .with("link", Column::u32s())

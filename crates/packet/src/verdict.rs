@@ -176,19 +176,28 @@ pub fn name(net: &Network, (link, vc): Channel) -> String {
     format!("router {router} port {port} (to {to}) VC {vc}")
 }
 
-/// True if packets pile up in the network and before it: from the middle to the end of the measured time, those under way
-/// and those that sources are behind with grew by more than a two-hundredth of those handed over, and by more than six times
-/// the square root of their number (chance), of messages of so many packets each. `packet` is the time of a packet on the terminal's link.
+/// Packets in the network and before it, at half time and at the end. A source that is behind by some time is behind by as many packets as each of the
+/// `sources` handed over in such a time, on average.
 #[must_use]
-pub fn piles_up(half: &Sample, end: &Sample, packet: Ps, each: f64) -> bool {
+pub fn backlogs(half: &Sample, end: &Sample, sources: usize) -> (f64, f64) {
     debug_assert!(half.created <= end.created, "what was handed over stays so");
+    let span = (end.time - half.time).max(1) as f64 * sources.max(1) as f64;
+    let pace = (end.created - half.created) as f64 / span;
     let backlog = |s: &Sample| {
         let behind: u128 = s.lags.iter().map(|l| u128::from(l.behind)).sum();
-        s.open as f64 + behind as f64 / packet.max(1) as f64
+        s.open as f64 + behind as f64 * pace
     };
-    let growth = backlog(end) - backlog(half);
-    growth > 0.005 * (end.created - half.created) as f64
-        && growth > 6.0 * (backlog(end) * each.max(1.0)).sqrt()
+    (backlog(half), backlog(end))
+}
+
+/// True if packets pile up in the network and before it: from `then`, in the middle, to `now`, at the end of the measured time, those under way
+/// and those that sources are behind with grew by more than a two-hundredth of those handed over, and by more than six times
+/// the square root of their number (chance), of messages of so many packets each: see [`backlogs`].
+#[must_use]
+pub fn piles_up(then: f64, now: f64, created: u64, each: f64) -> bool {
+    debug_assert!(each >= 0.0, "a number of packets");
+    let growth = now - then;
+    growth > 0.005 * created as f64 && growth > 6.0 * (now * each.max(1.0)).sqrt()
 }
 
 /// True if the network is still filling: of the packets handed over, a larger share was delivered in the second half than in the first, by a

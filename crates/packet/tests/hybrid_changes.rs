@@ -28,10 +28,20 @@ const CHANGE: Ps = 200 * US;
 /// A director that counts packets and looks at nothing else.
 static VOLUME_ONLY: DirectorEntry = DirectorEntry { sketches: false, ..automatic::ENTRY };
 
+/// Whom ranks send to.
+#[derive(Clone, Copy)]
+enum Partner {
+    /// All as far from them.
+    Far(u32),
+    /// The same, and each time one further.
+    Further,
+    /// All to one, and each time to the next one.
+    One,
+}
+
 /// While it sends, every rank sends a packet each microsecond.
 struct Steady {
-    /// How far the partner of a rank is.
-    partner: u32,
+    partner: Partner,
     ranks: u32,
     bytes: u64,
     span: Range<Ps>,
@@ -44,7 +54,14 @@ impl Traffic for InTurn {
     fn message(&self, rank: RankId, _: u64, previous: Ps) -> Option<Message> {
         let next = |steady: &Steady| {
             let time = previous.max(steady.span.start) + US;
-            let destination = RankId::new((rank.number() + steady.partner) % steady.ranks);
+            let round = (time / US) as u32;
+            let to = match steady.partner {
+                Partner::Far(by) => rank.number() + by,
+                Partner::Further => rank.number() + 1 + round % (steady.ranks - 1),
+                Partner::One if round % steady.ranks == rank.number() => round + 1,
+                Partner::One => round,
+            };
+            let destination = RankId::new(to % steady.ranks);
             steady.span.contains(&time).then_some(Message { time, destination, bytes: steady.bytes })
         };
         self.0.iter().find_map(next)
@@ -96,15 +113,15 @@ fn first_return(jobs: Vec<[Steady; 2]>, director: Option<&'static DirectorEntry>
 }
 
 fn before(partner: u32, ranks: u32, bytes: u64) -> Steady {
-    Steady { partner, ranks, bytes, span: 0..CHANGE }
+    Steady { partner: Partner::Far(partner), ranks, bytes, span: 0..CHANGE }
 }
 
 fn after(partner: u32, ranks: u32, bytes: u64) -> Steady {
-    Steady { partner, ranks, bytes, span: CHANGE..Ps::MAX }
+    Steady { partner: Partner::Far(partner), ranks, bytes, span: CHANGE..Ps::MAX }
 }
 
 fn never() -> Steady {
-    Steady { partner: 1, ranks: 2, bytes: 1, span: 0..0 }
+    Steady { partner: Partner::Far(1), ranks: 2, bytes: 1, span: 0..0 }
 }
 
 /// Returns soon after the change; a director that only counts packets sleeps to the end.
@@ -128,6 +145,15 @@ fn messages_of_another_size_are_noticed() {
 #[test]
 fn a_second_job_that_takes_over_is_noticed() {
     is_noticed(|| vec![[before(7, 20, 256), never()], [never(), after(7, 20, 256)]]);
+}
+
+/// The same pairs, sizes and volume: everybody sent to another rank, then all send to one.
+#[test]
+fn senders_that_meet_are_noticed() {
+    is_noticed(|| {
+        let further = Steady { partner: Partner::Further, ..before(0, 40, 256) };
+        vec![[further, Steady { partner: Partner::One, ..after(0, 40, 256) }]]
+    });
 }
 
 /// Steady traffic is not left early because of what is looked at: stays last as long as they may.

@@ -32,7 +32,10 @@ pub const FLAGS: &[(&str, &str)] = &[
         "of several processors of a rank each has its own clock, as in LogGOPSim: an operation may start before one of another processor that it waits for is over",
     ),
     ("still-filling", "ever more is under way, as in a network that fills: run longer"),
-    ("too-few-samples", "too few deliveries to say whether the mean is steady"),
+    (
+        "too-few-samples",
+        "too few deliveries to say whether the mean is steady, or the mean is known within more than 20 % only",
+    ),
     ("truncated-messages", "messages are longer than the receives that they met"),
     ("unfinished-programs", "the run ended at its time with operations of ranks left"),
     ("unreachable", "some pairs have no path; their messages are not counted"),

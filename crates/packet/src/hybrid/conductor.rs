@@ -193,7 +193,12 @@ impl Conductor {
             (Some(setup), Some(network)) => Some(Stage {
                 strategy: (setup.director.build)(
                     setup,
-                    &Frame { end, period: net.period(), terminals: net.fabric.terminals() },
+                    &Frame {
+                        end,
+                        period: net.period(),
+                        terminals: net.fabric.terminals(),
+                        packet: net.packet_pace,
+                    },
                 )
                 .map_err(|p| {
                     Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; "))

@@ -110,6 +110,8 @@ pub struct Frame {
     pub period: Option<Interval>,
     /// Terminals of its machine.
     pub terminals: u32,
+    /// How long a full packet takes on a terminal's link; 0 if that is not known.
+    pub packet: Ps,
 }
 
 impl Frame {

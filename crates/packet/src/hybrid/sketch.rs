@@ -1,7 +1,10 @@
-//! What terminals hand over in a period, in a few integers: packets by size of their messages, and which pairs send.
+//! What terminals hand over in a period, in a few integers: packets by size of their messages, which pairs send, and how many meet.
 //!
-//! Pairs are bits of a map: each hashes to one of them. Counts add up and maps are united, so partitions' sketches merge in any order to one answer. Two
-//! pairs may share a bit; as long as much fewer pairs send than there are bits, bits are pairs.
+//! Pairs are bits of a map: each hashes to one of them. Packets meet that are handed over for one terminal within the time in which its link takes
+//! one: they are counted by terminal and time in slots, and each hashes to one of those. So many senders that take turns and the same who all send at once
+//! differ, though pairs, sizes and volume are the same. Counts add up and maps are united, so partitions' sketches merge in any order to one answer. Two
+//! pairs may share a bit, and terminals a slot; as long as much fewer pairs send than there are bits, bits are pairs. What slots are shared by chance is
+//! usual, too.
 
 use super::size::SizeClass;
 use base::{hash::mix64, index::TerminalId};
@@ -13,10 +16,19 @@ const BITS: u64 = 16;
 /// Fewest and most bits of a map.
 const RANGE: (u64, u64) = (1 << 12, 1 << 20);
 
+/// Slots in which packets meet, a power of two.
+const SLOTS: usize = 1 << 12;
+
+/// Words before the map.
+const COUNTS: usize = SizeClass::COUNT + SLOTS;
+
+/// Most packets of a message that bypasses the network as one that are looked at: the others meet as many.
+const MOST: u64 = 64;
+
 /// What was handed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sketch {
-    /// Packets by class of size, then the map of pairs; empty if nobody looks.
+    /// Packets by class of size, then by slot, then the map of pairs; empty if nobody looks.
     words: Vec<u64>,
 }
 
@@ -31,7 +43,7 @@ impl Sketch {
     #[must_use]
     pub fn length(terminals: u32) -> usize {
         let bits = (u64::from(terminals) * BITS).next_power_of_two().clamp(RANGE.0, RANGE.1);
-        SizeClass::COUNT + (bits / 64) as usize
+        COUNTS + (bits / 64) as usize
     }
 
     /// One whose [`Sketch::words`] these are.
@@ -49,12 +61,22 @@ impl Sketch {
     /// Packets were handed over, of a message of this size.
     #[inline]
     pub fn add(&mut self, size: SizeClass, source: TerminalId, destination: TerminalId, packets: u64) {
-        let Some((sizes, map)) = self.words.split_first_chunk_mut::<{ SizeClass::COUNT }>() else { return };
-        sizes[size.number()] += packets;
+        let Some((counts, map)) = self.words.split_first_chunk_mut::<COUNTS>() else { return };
+        counts[size.number()] += packets;
         debug_assert!((map.len() * 64).is_power_of_two(), "a mask chooses a bit");
         // A map has a power of two of bits, so a mask chooses one.
         let bit = mix64(u64::from(source) << 32 | u64::from(destination)) as usize & (map.len() * 64 - 1);
         map[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// Packets were handed over for a terminal, one in this packet time and the others in those after it.
+    #[inline]
+    pub fn meet(&mut self, destination: TerminalId, time: u64, packets: u64) {
+        let Some(slots) = self.words.get_mut(SizeClass::COUNT..COUNTS) else { return };
+        for at in time..time.saturating_add(packets.min(MOST)) {
+            let slot = mix64(u64::from(destination) << 40 ^ at) as usize % SLOTS;
+            slots[slot] += 1;
+        }
     }
 
     /// Adds what was handed over elsewhere.
@@ -62,7 +84,7 @@ impl Sketch {
         self.words.resize(self.words.len().max(other.words.len()), 0);
         // Counts add up and pairs are united: both give the same in any order of partitions.
         for (n, (mine, theirs)) in self.words.iter_mut().zip(&other.words).enumerate() {
-            *mine = if n < SizeClass::COUNT { *mine + theirs } else { *mine | theirs };
+            *mine = if n < COUNTS { *mine + theirs } else { *mine | theirs };
         }
     }
 
@@ -79,7 +101,18 @@ impl Sketch {
     }
 
     fn map(&self) -> &[u64] {
-        self.words.get(SizeClass::COUNT..).unwrap_or(&[])
+        self.words.get(COUNTS..).unwrap_or(&[])
+    }
+
+    /// Packets in slots.
+    fn slotted(&self) -> u64 {
+        self.words.get(SizeClass::COUNT..COUNTS).unwrap_or(&[]).iter().sum()
+    }
+
+    /// Pairs of packets in one slot.
+    fn met(&self) -> u64 {
+        let slots = self.words.get(SizeClass::COUNT..COUNTS).unwrap_or(&[]);
+        slots.iter().map(|&n| n * n.saturating_sub(1) / 2).sum()
     }
 
     /// Bits of pairs.
@@ -128,6 +161,7 @@ pub struct Usual {
     novel: Band,
     distinct: Band,
     sizes: Vec<Band>,
+    met: Band,
 }
 
 impl Usual {
@@ -157,6 +191,10 @@ impl Usual {
         let each = 1.0 / periods.len().max(1) as f64;
         let pairs = tolerance * each * distinct.iter().sum::<u64>() as f64;
         let packets = tolerance * each * packets as f64;
+        // With so many packets more each meets so many more: what volume may do is no change of who meets whom.
+        let met: Vec<u64> = periods.iter().map(|p| p.met()).collect();
+        let slotted = each * periods.iter().map(|p| p.slotted()).sum::<u64>() as f64;
+        let meetings = tolerance * slotted.max(2.0 * each * met.iter().sum::<u64>() as f64);
         let of_size = |size: usize| -> Vec<u64> {
             periods.iter().map(|p| p.sizes().get(size).copied().unwrap_or(0)).collect()
         };
@@ -165,15 +203,18 @@ impl Usual {
             novel: Band::of(&novel, pairs),
             distinct: Band::of(&distinct, pairs),
             sizes: (0..SizeClass::COUNT).map(|size| Band::of(&of_size(size), packets)).collect(),
+            met: Band::of(&met, meetings),
         }
     }
 
-    /// True for a period that is none of the window's: with more pairs that are new, with more or fewer pairs, or with other sizes.
+    /// True for a period that is none of the window's: with more pairs that are new, with more or fewer pairs, with other sizes, or with more or fewer
+    /// packets that meet.
     #[must_use]
     pub fn is_left(&self, period: &Sketch) -> bool {
         // Fewer new pairs are no change: traffic that goes round in more than a window comes back to what is known.
         self.novel.above(period.novel(&self.known))
             || !self.distinct.holds(period.distinct())
+            || !self.met.holds(period.met())
             || self.sizes.iter().zip(period.sizes()).any(|(band, &count)| !band.holds(count))
     }
 }
@@ -215,6 +256,30 @@ mod tests {
         let mut few = shift(1, 1024);
         few.merge(&period(1024, |s| if s < 3 { s + 9 } else { s + 1 } % TERMINALS));
         assert!(usual.is_left(&few), "twice as much");
+    }
+
+    /// The same packets for the same terminals: in turn, or all at once.
+    #[test]
+    fn packets_that_meet_are_noticed() {
+        let together = |senders: u64| {
+            let mut sketch = Sketch::new(TERMINALS);
+            for n in 0..1_920 {
+                sketch.meet(TerminalId::new((n / senders % 64) as u32), 100 * (n / senders), 1);
+            }
+            sketch
+        };
+        let usual = usual(|| together(1));
+        assert!(!usual.is_left(&together(1)), "the same");
+        for senders in [2, 3, 10, 64] {
+            let met = together(senders).met() as f64 / (960 * (senders - 1)) as f64;
+            assert!((0.9..1.6).contains(&met), "{senders} senders met {met} times as often");
+            assert!(usual.is_left(&together(senders)), "{senders} at once");
+        }
+        let mut message = Sketch::new(TERMINALS);
+        message.meet(TerminalId::new(3), 50, 20);
+        assert_eq!((message.slotted(), message.met()), (20, 0), "packets of a message follow each other");
+        message.meet(TerminalId::new(3), 60, 20);
+        assert_eq!(message.met(), 10);
     }
 
     #[test]

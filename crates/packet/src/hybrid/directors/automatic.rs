@@ -4,7 +4,7 @@
 //! packets and the occupancy of the network are stationary (`results::batch::stationarity`: the means of the two halves differ by less than three
 //! standard errors or by less than 2 %). Occupancy alone misleads: full buffers stop growing while latencies still rise (the paper's figure 6).
 //! **Return** when the packets created in a period leave the band around their mean of the window: wider than `tolerance` of the mean and than four standard
-//! deviations; when two periods in a row are unusual in who sends to whom and in which sizes (`sketch.rs`); or after `max_stay`. **Check**: after a return the mean latency of the network over half a window is compared with that of the packets
+//! deviations; when two periods in a row are unusual in who sends to whom, in which sizes and how many at once (`sketch.rs`); or after `max_stay`. **Check**: after a return the mean latency of the network over half a window is compared with that of the packets
 //! predicted in the stay. If they differ by more than `tolerance`, the next stay waits for twice as many windows as before, up to
 //! sixteen; else for one.
 
@@ -31,8 +31,8 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
         doc: "The run is watched in periods of a sixteenth of `window`. It enters the surrogate when, over one window of high fidelity, both the mean latency and \
               the occupancy of the network are stationary: the means of the two halves differ by no more than three standard errors, or 2 %. It returns \
               when the packets created in a period differ from the window's mean by more than `tolerance` and four standard deviations, and after \
-              `max_stay`. It also returns after two periods in a row with more new pairs of source and destination, more or fewer pairs, or other sizes of \
-              messages than the window's periods had. After a return the prediction is checked: if the network's mean latency over half a window differs from that of the \
+              `max_stay`. It also returns after two periods in a row unlike the window's: with more new pairs of source and destination, more or fewer pairs, or other sizes of \
+              messages. The number of packets that are handed over for one terminal at a time counts, too. After a return the prediction is checked: if the network's mean latency over half a window differs from that of the \
               predicted packets by more than `tolerance`, the next stay waits twice as long as before, up to sixteen windows. \
               A source that the network holds back keeps its pace, so what it offers beyond is no change.",
         source: "stationarity: Geweke 1992, by batch means; the paper's section 5 asks for latency and occupancy",
@@ -79,6 +79,14 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
             "window",
             "a window of director \"automatic\" has sixteen periods of a picosecond or more",
         )]);
+    }
+    if period < frame.packet {
+        let message = format!(
+            "the director looks at every sixteenth of the window, {}, and a packet takes {} on a terminal's link",
+            print_time(period),
+            print_time(frame.packet)
+        );
+        return Err(vec![Problem::new("window", message).help("a window of many packets")]);
     }
     if max_stay < period {
         let message = format!(
