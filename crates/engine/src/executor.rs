@@ -192,6 +192,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         side_by_side: Option<SideBySide<D, O>>,
     ) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
+        const { assert!(size_of::<D::Record>() <= crate::RECORD_BYTES, "a record is a cache line at most") };
         let partitions: Vec<_> = parts
             .into_iter()
             .map(|(domain, observer)| Partition::new(domain, observer, options.wheel_shift))

@@ -82,5 +82,9 @@ pub mod words;
 
 /// Largest payload of a message, in bytes: whole words, since it travels as such.
 pub const MESSAGE_BYTES: usize = 80;
+
+/// Largest record, in bytes: a cache line, since a partition keeps many until they are committed.
+pub const RECORD_BYTES: usize = 64;
+
 // `words` cuts a payload into words and leaves none over.
 const _: () = assert!(MESSAGE_BYTES.is_multiple_of(8));

@@ -31,7 +31,6 @@ pub mod network;
 pub mod observe;
 pub mod on_demand;
 mod partitions;
-pub mod pipeline;
 pub mod places;
 #[cfg(test)]
 mod planted;

@@ -8,7 +8,7 @@ use crate::{
         directors::{DIRECTORS, DirectorEntry},
         predict::{PREDICTORS, PredictorEntry},
     },
-    pipeline::{self, presets::PRESETS},
+    router::pipeline::{self, presets::PRESETS},
     router::{
         allocator::{ALLOCATORS, AllocatorEntry},
         arbiter::{ARBITERS, ArbiterEntry},

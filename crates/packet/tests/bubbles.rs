@@ -14,7 +14,7 @@ use model::{
 };
 use packet::{
     Setup,
-    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio},
+    router::pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio},
     router::{
         allocator::ALLOCATORS,
         arbiter::Arbiter,

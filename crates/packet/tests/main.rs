@@ -18,6 +18,7 @@ mod faults;
 mod hybrid;
 mod hybrid_changes;
 mod input_queued;
+mod link_rates;
 mod matrix;
 mod modes;
 mod multicast;

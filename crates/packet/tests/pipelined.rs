@@ -11,7 +11,7 @@ use model::{
 };
 use packet::{
     Setup,
-    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
+    router::pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
     router::{
         allocator::ALLOCATORS,
         arbiter::{ARBITERS, Arbiter},
@@ -23,7 +23,10 @@ use packet::{
     },
     simulate,
 };
-use results::summary::{State, Summary};
+use results::{
+    summary::{State, Summary},
+    table::Column,
+};
 use std::sync::Arc;
 use workload::{
     program::{
@@ -316,6 +319,41 @@ fn a_way_through_the_switch_is_held() {
     }
 }
 
+/// Routers in a line that all send to the first: by turns the far ones get half of what their neighbour gets, by age all get as much.
+#[test]
+fn age_gives_equal_shares() {
+    for (router, arbiter, equal) in [
+        ("input-queued", Arbiter::Age, true),
+        ("combined", Arbiter::Age, true),
+        ("combined", Arbiter::RoundRobin, false),
+    ] {
+        let rules = Pipeline { arbiter, ..Pipeline::of(router) };
+        let line = ("parking-lot", &[("routers", int(5))][..]);
+        let mut setup =
+            pipelined(line, "shortest-path", (1, 4, 32), ("uniform", "constant", 0.9), (router, rules));
+        let sent = (setup.fabric.terminals(), 64, setup.links[0].bandwidth);
+        let hot = [("hot", Value::Ints(vec![0]))];
+        setup.jobs[0].work = samples::traffic("hot-spot", &hot, "constant", 0.9, sent, 1);
+        setup.measure.pairs = true;
+        setup.warmup = 10 * US;
+        setup.until = Until::Time(50 * US);
+        let done = simulate(&setup, &mut |_| true).expect("a valid setup");
+        let pairs = done.tables.iter().find(|t| t.name() == "pairs").expect("it was asked for");
+        let (Some(Column::U32(sources)), Some(Column::U64(packets))) =
+            (pairs.column("source"), pairs.column("packets"))
+        else {
+            panic!("the table has sources and packets")
+        };
+        // The hot rank itself sends to others.
+        let shares: Vec<u64> =
+            sources.iter().zip(packets).filter(|(source, _)| **source != 0).map(|(_, &n)| n).collect();
+        let (least, most) =
+            (shares.iter().min().expect("they send"), shares.iter().max().expect("they send"));
+        assert_eq!(shares.len(), 4, "{router}");
+        assert_eq!(least * 10 > most * 9, equal, "{router} {arbiter:?}: {shares:?}");
+    }
+}
+
 /// BookSim 2's curves: within 2 % below 80 % of saturation, and within 3 % up to 95 %.
 ///
 /// The dragonfly saturates at 0.84, the fat tree at 0.73, the mesh at 0.43: what lies beyond 95 % of that is shown by the example `booksim` alone.
@@ -419,6 +457,16 @@ fn what_makes_no_sense_is_refused_by_name() {
             vec![("output_buffer", int(128)), ("flow_control", text("virtual-cut-through"))],
             "output_buffer",
         ),
+        (
+            "input-queued",
+            vec![
+                ("switch_allocator", text("wavefront")),
+                ("vc_allocator", text("loa")),
+                ("iterations", int(4)),
+            ],
+            "iterations",
+        ),
+        ("output-queued", vec![("vc_allocator", text("piggyback")), ("iterations", int(2))], "iterations"),
         ("output-queued", vec![("speedup", Value::Real(2.0))], "speedup"),
         ("output-queued", vec![("hold_switch", yes())], "hold_switch"),
         ("output-queued", vec![("speculation", text("yielding"))], "speculation"),

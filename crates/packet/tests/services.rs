@@ -12,7 +12,7 @@ use model::{
 };
 use packet::{
     Setup,
-    pipeline::{FlowControl, Pipeline, Ratio, Speculation},
+    router::pipeline::{FlowControl, Pipeline, Ratio, Speculation},
     router::registry::{clocked, named},
     samples,
     services::classes::{ABOUT, Order, Services},

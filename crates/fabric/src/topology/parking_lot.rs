@@ -21,7 +21,7 @@ pub const TOPOLOGY: Topology = Topology {
         doc: "Router i is linked to routers i - 1 and i + 1. When every router has one terminal and all send to that of \
               router 0, router i merges its own packets with those of all routers behind it. Arbiters that give each input \
               port its turn then leave router i a share of 2^-i of the exit (the last router as much as the one before \
-              it); arbiters that go by age give all the same. It is the mesh of one dimension with a link class of \
+              it); arbiters that go by age (`age`) give all the same. It is the mesh of one dimension with a link class of \
               its own. Ports: toward router 0, away from it, then terminals. Link classes: terminal, lane.",
         source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, section 15.4.1",
         params: &[

@@ -2,7 +2,7 @@
 
 use crate::{
     Setup,
-    pipeline::{Pipeline, Ratio, Speculation},
+    router::pipeline::{Pipeline, Ratio, Speculation},
     router::{allocator, registry},
     samples, simulate,
 };

@@ -24,6 +24,8 @@ pub struct AllocatorEntry {
     pub about: About,
     /// The function that allocates.
     pub allocate: Allocate,
+    /// Whether it tries again with what is left: whether `iterations` says anything.
+    pub iterates: bool,
 }
 
 impl Registered for AllocatorEntry {
@@ -34,13 +36,13 @@ impl Registered for AllocatorEntry {
 
 /// All of them; the first is the default.
 pub const ALLOCATORS: &[AllocatorEntry] = &[
-    AllocatorEntry { about: islip::ABOUT, allocate: islip::allocate },
-    AllocatorEntry { about: separable::INPUT_FIRST, allocate: separable::input_first },
-    AllocatorEntry { about: separable::OUTPUT_FIRST, allocate: separable::output_first },
-    AllocatorEntry { about: pim::ABOUT, allocate: pim::allocate },
-    AllocatorEntry { about: lonely::ABOUT, allocate: lonely::allocate },
-    AllocatorEntry { about: wavefront::ABOUT, allocate: wavefront::allocate },
-    AllocatorEntry { about: maximum::ABOUT, allocate: maximum::allocate },
+    AllocatorEntry { about: islip::ABOUT, allocate: islip::allocate, iterates: true },
+    AllocatorEntry { about: separable::INPUT_FIRST, allocate: separable::input_first, iterates: true },
+    AllocatorEntry { about: separable::OUTPUT_FIRST, allocate: separable::output_first, iterates: true },
+    AllocatorEntry { about: pim::ABOUT, allocate: pim::allocate, iterates: true },
+    AllocatorEntry { about: lonely::ABOUT, allocate: lonely::allocate, iterates: false },
+    AllocatorEntry { about: wavefront::ABOUT, allocate: wavefront::allocate, iterates: false },
+    AllocatorEntry { about: maximum::ABOUT, allocate: maximum::allocate, iterates: false },
 ];
 
 /// Their names, in the order of the list.

@@ -277,10 +277,12 @@ impl<M: Mode> Net<InputQueued<M>> {
         }
     }
 
-    /// Chunks that a buffer behind an output holds, 0 if the link is busy at `s`. Uses the credits released by then.
+    /// Chunks that a buffer behind an output holds, 0 if the link is busy in all of the cycle at `s`. Uses the credits released by then.
     fn room(&mut self, cx: &Static, out: LocalPort, s: Ps, fx: &mut impl Fx) -> u32 {
         let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
-        if self.ports.get(out).clock.rounded(timing.denominator) > s {
+        // A link that gets free within the cycle is asked for: what wins waits at the output for it. Else a link whose chunks take
+        // no whole number of cycles would lose the rest of the last one.
+        if self.ports.get(out).clock.rounded(timing.denominator) >= s + cx.net.cycle {
             return 0;
         }
         if let End::Terminal { .. } = Self::line(cx, out).end {
@@ -388,8 +390,8 @@ impl<M: Mode> Net<InputQueued<M>> {
                 let out = self.router.vcs.get(self.vc_row(input, vc)).out;
                 let (port, line) = (self.ports.get(out), Self::line(cx, out));
                 let timing = &cx.net.timings[line.timing as usize];
-                // While the link is busy nothing else matters; once it is free only a credit can help.
-                let free = port.clock.rounded(timing.denominator);
+                // While the link is busy nothing else matters; in the cycle in which it gets free only a credit can help.
+                let free = port.clock.rounded(timing.denominator).saturating_sub(cx.net.cycle - 1);
                 let mut chance = if free > s { free } else { port.next_release().unwrap_or(NEVER) };
                 if let (NEVER, End::Terminal { .. }, Some(first)) =
                     (chance, line.end, Some(port.flight.head).filter(|first| !first.is_nil()))

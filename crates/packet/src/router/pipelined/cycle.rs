@@ -1,7 +1,7 @@
 //! Cycles: arrivals, steps, sleep.
 
 use super::{Pipelined, Work};
-use crate::pipeline::Sharing;
+use crate::router::pipeline::Sharing;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},
@@ -290,7 +290,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let free = port.clock.rounded(timing.denominator);
         // The output takes a chunk again when all but so many have started.
         let held = Ps::from(self.router.rules.output_buffer).saturating_mul(timing.chunk.whole);
-        let fits = free.saturating_sub(held);
+        let fits = free.saturating_sub(held.max(cx.net.cycle - 1));
         let mut chance = if fits > s { fits } else { NEVER };
         chance = chance.min(release);
         if let (End::Terminal { .. }, true) = (line.end, !port.flight.is_empty()) {

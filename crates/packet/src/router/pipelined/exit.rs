@@ -1,7 +1,7 @@
 //! From the switch to the link: at once, or through queues at the output.
 
 use super::Pipelined;
-use crate::pipeline::{FlowControl, Ratio, Sharing};
+use crate::router::pipeline::{FlowControl, Ratio, Sharing};
 use crate::{
     congestion_control::marks::Queue,
     effects::{Fx, Record},
@@ -93,8 +93,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
         let ahead = self.ports.get(out).clock.rounded(timing.denominator).saturating_sub(s);
-        // One is on its way onto the link, the others wait: counted in full chunks.
-        ahead == 0 || (ahead - 1) / timing.chunk.whole.max(1) < Ps::from(buffer)
+        // One is on its way onto the link, the others wait: counted in full chunks. What gets free within the cycle is free: a chunk
+        // waits for it in the output's register.
+        ahead < cx.net.cycle || (ahead - 1) / timing.chunk.whole.max(1) < Ps::from(buffer)
     }
 
     /// Brings an output's books to instant `s`.

@@ -22,7 +22,7 @@ use crate::{
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
     network::{End, Line, Network},
-    pipeline::{FlowControl, Pipeline, Sharing},
+    router::pipeline::{FlowControl, Pipeline, Sharing},
     rows::Chunk,
 };
 use crate::{

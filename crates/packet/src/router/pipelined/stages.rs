@@ -8,7 +8,7 @@ use crate::places::LocalPort;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},
-    pipeline::{Sharing, Speculation},
+    router::pipeline::{Sharing, Speculation},
     router::{
         allocator::{ALLOCATORS, Request},
         arbiter::Arbiter,
@@ -223,10 +223,10 @@ impl<M: Mode> Net<Pipelined<M>> {
         free
     }
 
-    /// When the packet in front of a unit began, if anybody asks.
+    /// When the message of the packet in front of a unit was created, if anybody asks.
     pub(super) fn age(&self, row: &Unit) -> u64 {
         match self.router.rules.arbiter {
-            Arbiter::Age => self.packets.get(self.chunks.get(row.fifo.head).packet).created,
+            Arbiter::Age => self.packets.get(self.chunks.get(row.fifo.head).packet).message_created,
             _ => 0,
         }
     }

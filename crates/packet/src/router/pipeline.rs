@@ -208,7 +208,9 @@ pub const ABOUT: About = About {
     name: "router",
     summary: "What is inside a clocked router: allocators, speed-ups, delays, queues",
     doc: "Parameters of clocked routers, for `model.router = \"input-queued\"`, `\"output-queued\"` and `\"combined\"`. Without this section the first two are the plain \
-          ones that their pages describe, which are faster to simulate. A cycle is the time of a chunk on the fastest link. \
+          ones that their pages describe, which are faster to simulate. With it a virtual channel of an output belongs to one packet at a time, of `output-queued` too: heads that find none wait \
+          at their input, before those behind them. Only virtual output queues with `vc_allocator = \"piggyback\"` come close to the ideal. \
+          A cycle is the time of a chunk on the fastest link, and a chunk on a router's link begins in a cycle however short it is. \
           What crosses the switch takes `router_delay` of `[model]` besides, and credits `credit_delay` of their link.",
     source: "BookSim 2 (`iq_router`, its configuration); Dally and Towles, Principles and Practices of Interconnection Networks, chapters 16 to 19; MARS, section \
              2.3.1 (combined input and output buffers).",
@@ -479,6 +481,15 @@ impl Pipeline {
                 "speculation",
                 "a grant does not wait for several cycles of VC allocation".to_owned(),
                 "leave out `vc_allocation_cycles`",
+            );
+        }
+        let iterates = |n: usize| allocator::ALLOCATORS[n].iterates;
+        let switch = iterates(self.switch_allocator) && !self.unlimited_switch;
+        if self.iterations > 1 && !switch && !self.vc_allocator.is_some_and(iterates) {
+            no(
+                "iterations",
+                "no allocator of this router iterates".to_owned(),
+                "leave it out, or choose \"islip\"",
             );
         }
         if self.vc_allocator.is_none() && self.vc_allocation > 1 {
