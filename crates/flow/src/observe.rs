@@ -165,7 +165,7 @@ impl Observer {
         debug_assert!(created <= time, "a message arrives after it was sent");
         let (source, destination) = (TerminalId::new(message.from), TerminalId::new(message.to));
         if let Some(messages) = &mut self.messages {
-            messages.arrived(message, time, created + self.cx.least_time(source, destination, bytes));
+            messages.arrived(message, time, created + self.cx.least_time(bytes));
         }
         let ends = u64::from(source) << 32 | u64::from(destination);
         self.fingerprint.add(time, ends, u64::from(number), bytes);
