@@ -225,6 +225,12 @@ impl Sharing {
         self.rules.cross > 0.0
     }
 
+    /// The moment of what was done last.
+    #[must_use]
+    pub fn now(&self) -> FineTime {
+        self.now
+    }
+
     /// Flows that began and have not ended.
     #[must_use]
     pub fn active(&self) -> u64 {
