@@ -107,7 +107,7 @@ impl Sharing {
             };
             let other = self.with_room(b.route, flow.own, b.weight, bundle);
             if flow.own.is_finite() && flow.cap.to_bits() == b.cap.to_bits() && other.is_some() {
-                let mut all = b.goals.iter().map(|g| (g.0.order, g.0.flow)).collect();
+                let mut all: Vec<_> = b.goals.iter().map(|g| (g.0.order, g.0.flow)).collect();
                 self.touch(bundle, at);
                 self.move_out(bundle, &mut all, at, true);
             }
@@ -116,7 +116,7 @@ impl Sharing {
     }
 
     /// Flows of a bundle, by the order in which they began, go on in others of their route. `pools`: such as have other rates too.
-    fn move_out(&mut self, bundle: u32, out: &mut Vec<(u64, u32)>, at: FineTime, pools: bool) {
+    fn move_out(&mut self, bundle: u32, out: &mut [(u64, u32)], at: FineTime, pools: bool) {
         let b = &mut self.bundles[bundle as usize];
         debug_assert!(b.since == at, "a bundle's clock is at the moment of its share");
         let (clock, route) = (b.clock, b.route);
