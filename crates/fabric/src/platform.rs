@@ -86,13 +86,26 @@ pub struct Platform {
 }
 
 impl Platform {
+    /// The link by which a host reaches itself where its file names no way, as in SimGrid: a fat pipe that takes 10 GB/s of each message, without
+    /// latency. It is none of [`Platform::links`]; [`Platform::loopback`] is its number.
+    #[must_use]
+    pub fn loopback_link() -> Link {
+        Link { name: "loopback".to_owned(), bandwidth: 1e10, latency: 0.0, policy: Policy::FatPipe }
+    }
+
+    /// Number of the link by which hosts reach themselves: the one after all others.
+    #[must_use]
+    pub fn loopback(&self) -> u32 {
+        self.links.len() as u32
+    }
+
     /// Links from one host to another, in order; `None` if there is no route: see [`Platform::passage`].
     #[must_use]
     pub fn route(&self, from: TerminalId, to: TerminalId) -> Option<Vec<u32>> {
         self.passage(from, to).map(|passage| passage.links)
     }
 
-    /// The way from one host to another; `None` if there is no route. A host reaches itself without links, unless there is a route.
+    /// The way from one host to another; `None` if there is no route. A host reaches itself by [`Platform::loopback`], unless there is a route.
     #[must_use]
     pub fn passage(&self, from: TerminalId, to: TerminalId) -> Option<Passage> {
         let (from, to) = (from.number(), to.number());
@@ -100,7 +113,7 @@ impl Platform {
             return Some(Passage { links: route.clone(), between: 0.0 });
         }
         let zones = self.zones.as_ref().and_then(|z| z.passage(from, to));
-        zones.or_else(|| (from == to).then(Passage::default))
+        zones.or_else(|| (from == to).then(|| Passage { links: vec![self.loopback()], between: 0.0 }))
     }
 
     /// Name of a host.

@@ -21,7 +21,7 @@ pub const ABOUT: About = About {
           (acknowledgements take 5 % in the other direction) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
           multiplies bandwidth by 0.97 and latency by 13.01 and weights by 1 / (latency + 20537 B / bandwidth of each link); `smpi` has factors by \
           size and 8775 B, and programs follow SMPI's protocol: no message asks, each begins with 16 B more when its send and its receive are both there, and a send below `eager` is over at once, \
-          a larger one when its message is. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`), as load has it if the routing is adaptive; where it takes one, that is what the routing says when the message is sent. An adaptive routing sees as backlog 4 KiB for every message \
+          a larger one when its message is; messages within a terminal cross the network, from it to itself, unless [node] gives a memory. In these a flow's weight is 1 if its route has no latency. A message is divided over the paths over which the routing spreads packets (`paths`), as load has it if the routing is adaptive; where it takes one, that is what the routing says when the message is sent. An adaptive routing sees as backlog 4 KiB for every message \
           on a link. When links fail during a run, flows that cross them take a new path for what is left, and its latency again. \
           Not modelled: packets, buffers, and so queues, head-of-line blocking and credits; `packet` does that.",
     source: "Bertsekas, Gallager: Data Networks, section 6.5.2 (max-min fairness); Velho, Legrand: Accuracy study and improvement of network \

@@ -80,10 +80,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// What so many bytes take at least between two terminals: no message is faster than its terminal's link. A platform's may be of any speed.
+    /// What so many bytes take at least from a terminal to any, itself included: no message is faster than its terminal's link. A platform's may be of any speed.
     #[must_use]
-    pub fn least_time(&self, source: TerminalId, destination: TerminalId, bytes: u64) -> Ps {
-        let link = self.links.first().filter(|_| source != destination && self.platform().is_none());
+    pub fn least_time(&self, bytes: u64) -> Ps {
+        let link = self.links.first().filter(|_| self.platform().is_none());
         let Some(link) = link else { return 0 };
         let rate = link.bandwidth.bytes_per_s() * self.config.rules.factors(bytes).0.max(1.0);
         debug_assert!(rate > 0.0, "a link of a fabric has a bandwidth");

@@ -8,7 +8,9 @@ use super::{
     by_load,
     context::Context,
     fine_time::FineTime,
+    kind::Kind,
     network::{self, Lost, Network, Pair},
+    received::Received,
     sharing::{Over, Sharing},
     turns::{Row, Turns},
 };
@@ -23,49 +25,12 @@ use engine::{
     state::Journal,
 };
 use ranks::{
-    carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    carrier::{Ahead, Alarm, Carrier, Delivery, Posting, Ring},
     finished::{Finished, Met},
     messages::Seen,
 };
 use std::sync::Arc;
 use workload::{registry::Work, traffic::Message as Upcoming};
-
-/// What an alarm is for. Its number stands in its token and its identity; two of one number do not compile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-enum Kind {
-    /// Bandwidth is shared anew.
-    Share = 0,
-    /// A rank of traffic sends.
-    Source = 1,
-    /// The host set it, for itself.
-    Host = 2,
-    /// Links of the network fail.
-    Failure = 3,
-}
-
-impl Kind {
-    fn token(self, which: u32) -> u32 {
-        carrier::token(self as u32, which)
-    }
-
-    fn of(token: u32) -> (Self, u32) {
-        const ALL: [Kind; 4] = [Kind::Share, Kind::Source, Kind::Host, Kind::Failure];
-        const {
-            assert!(
-                ALL[1] as u8 == 1 && ALL[2] as u8 == 2 && ALL[3] as u8 == 3,
-                "in the order of their numbers"
-            )
-        };
-        let (kind, which) = carrier::parts(token);
-        (ALL[kind as usize], which)
-    }
-
-    /// The first bits of identities of its alarms: those of two kinds differ.
-    fn identity(self) -> u64 {
-        u64::from(self as u32) << 62
-    }
-}
 
 /// Something to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,6 +149,7 @@ pub struct FlowDomain {
     arrived: SortedMap<Exchange, u64>,
     /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
+    received: Received,
     handed: usize,
     /// The sharing is asked for more at this instant.
     sharing_on: bool,
@@ -223,6 +189,7 @@ impl FlowDomain {
             numbers: vec![0; terminals],
             arrived: SortedMap::new(),
             over: Vec::new(),
+            received: Received::new(cx.warmup),
             handed: 0,
             sharing_on: false,
             alarm: NEVER,
@@ -256,6 +223,12 @@ impl FlowDomain {
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.sources.iter().any(|s| s.next.is_some())
+    }
+
+    /// True if something was still to come when the limit did.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        self.sharing.active() > 0 || self.cut || self.has_more()
     }
 
     /// Sends a message of traffic now.
@@ -352,6 +325,21 @@ impl FlowDomain {
         let setup = self.cx.jobs.get(self.cx.rank[terminal].0 as usize)?;
         let Work::Traffic(traffic) = &setup.work else { return None };
         (!traffic.closed_loop()).then(|| self.sources[terminal.index()].index)
+    }
+
+    /// The sharing goes on to a moment.
+    #[inline]
+    fn look_at_received(&mut self, next: Option<FineTime>) {
+        let Some(next) = next else { return };
+        let bytes = |tag: u32| self.messages[tag as usize].bytes;
+        self.received.passes(next, &self.sharing, &self.cx.config.rules, bytes);
+    }
+
+    /// Bytes that arrived from the end of the warm-up to `end`; `whole` are those of messages that became whole in that time.
+    #[must_use]
+    pub fn received(&self, end: Ps, whole: u64) -> u64 {
+        let bytes = |tag: u32| self.messages[tag as usize].bytes;
+        self.received.until(end, &self.sharing, &self.cx.config.rules, bytes, whole)
     }
 
     /// Sets the alarm for the next moment of the sharing, if it is not set.
@@ -468,6 +456,9 @@ impl FlowDomain {
 
     /// Takes the next step of the sharing up to now; false if there is none. Messages may be divided anew before their shares are found.
     fn step(&mut self, now: Ps) -> bool {
+        // Only what happens now: until something later does, shares may become others.
+        let border = FineTime::after_rounding_to(now);
+        self.look_at_received(self.sharing.next().filter(|&next| next < border));
         let Some(instant) = self.sharing.happen(now, &mut self.over) else { return false };
         if self.network.follows_load() {
             // Those that are over wait to be handed on; nobody asks for them again.
@@ -487,6 +478,7 @@ impl FlowDomain {
     fn fail(&mut self, fx: &mut impl Effects<Self>) {
         let gone = self.network.fail(&self.cx);
         let now = FineTime::at(fx.now());
+        self.look_at_received(Some(now));
         for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
             let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);

@@ -29,7 +29,7 @@ pub const PLATFORM_LINKS: &str = "link";
 #[must_use]
 pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Vec<Table>) {
     let done = matches!(setup.until, Until::WorkloadDone { .. });
-    let simulated = if done { ended.observer.last } else { cx.end };
+    let simulated = simulated(cx, &ended);
     let uses = uses(cx, &mut ended.domain, simulated);
     let o = &ended.observer;
     let mut fingerprint = o.fingerprint;
@@ -53,8 +53,9 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
     let rate = setup.links.first().map(|l| l.bandwidth.bytes_per_s());
+    let received = ended.domain.received(simulated, o.whole);
     summary.throughput =
-        rate.and_then(|r| throughput(&setup.jobs, r, 1, o.bytes.1, &(setup.warmup..simulated)));
+        rate.and_then(|r| throughput(&setup.jobs, r, 1, received, &(setup.warmup..simulated)));
     summary.verdict = judge(setup, cx, &ended, simulated, summary.throughput);
     let over = programs::stuck(&cx.roster, ended.host.standing()).is_done();
     summary.jobs = jobs(setup, o, done, ended.dry, over);
@@ -75,6 +76,20 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
         summary.energy = Some(block);
     }
     (summary, tables)
+}
+
+/// Virtual time that was simulated: until the last thing that happened, or until the run was ended.
+fn simulated(cx: &Context, ended: &Ended) -> Ps {
+    let domain = &ended.domain;
+    // Where all waits without end, or there were too many flows, shares are as they were found last.
+    let stood = domain.sharing.now().rounded();
+    debug_assert!(stood <= cx.end, "nothing happens after the end");
+    match (cx.open, ended.dry || domain.overflow) {
+        (true, _) => cx.end,
+        (false, true) if domain.sharing.active() > 0 => ended.observer.last.max(stood),
+        (false, false) if domain.is_cut_short() => cx.end,
+        (false, _) => ended.observer.last,
+    }
 }
 
 /// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together. Links that carry

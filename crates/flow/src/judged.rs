@@ -81,7 +81,9 @@ pub fn judge(
         );
         verdict.detail.push(why);
     }
-    if ended.observer.latency.moments().count < 2 {
+    // A workload that is over has no steady state that samples could miss.
+    let over = closed && ended.dry && ended.domain.sharing.active() == 0;
+    if !over && ended.observer.latency.moments().count < 2 {
         verdict.flag("too-few-samples");
     }
     verdict
@@ -119,9 +121,16 @@ fn how_it_ended(cx: &Context, ended: &Ended, closed: bool, stuck: &Stuck, verdic
     } else if ended.dry && !stuck.is_done() {
         verdict.find(State::Deadlock, stuck.lines());
     } else if ended.dry && active > 0 {
-        let why = "a link has no bandwidth".to_owned();
-        verdict.find(State::Starved, [format!("{} under way without end: {why}", are(active))]);
-    } else if closed && (active > 0 || domain.cut || domain.has_more()) {
+        let (still, slow) = domain.sharing.endless();
+        if still > 0 {
+            let why = "a link has no bandwidth".to_owned();
+            verdict.find(State::Starved, [format!("{} under way without end: {why}", are(still))]);
+        }
+        if slow > 0 {
+            let why = "too slow to end before the last instant of virtual time";
+            verdict.find(State::Incomplete, [format!("{} under way, {why}", are(slow))]);
+        }
+    } else if closed && domain.is_cut_short() {
         verdict.find(State::Incomplete, [format!("{} under way and {LIMIT_FIRST}", are(active))]);
     } else if !stuck.is_done() {
         verdict.flag("unfinished-programs");

@@ -171,7 +171,7 @@ impl Network {
         }
         self.wide += u64::from(self.whole[pair as usize] == Some(Single::Wide));
         self.spreads |= path.spreads;
-        let back = if sharing.has_cross_traffic() && source != destination {
+        let back = if sharing.has_cross_traffic() {
             self.path(cx, destination, source, identity)?.0
         } else {
             Path::default()
@@ -193,7 +193,7 @@ impl Network {
     /// A route over all paths that the routing spreads packets over; none if there is one path, or the paths cannot be told.
     fn divided(&mut self, cx: &Context, sharing: &mut Sharing, pair: Pair, identity: u64) -> Option<u32> {
         let Pair { source, destination, row } = pair;
-        if !cx.config.divided || source == destination || self.whole[row as usize].is_some() {
+        if !cx.config.divided || self.whole[row as usize].is_some() {
             return None;
         }
         let there = self.division(cx, source, destination, identity);
@@ -241,7 +241,7 @@ impl Network {
 
     /// True if messages of a pair are divided by load: the routing looks at it and has a choice.
     fn asks(&mut self, cx: &Context, Pair { source, destination, row }: Pair, identity: u64) -> bool {
-        if self.flows.is_none() || !cx.config.divided || source == destination {
+        if self.flows.is_none() || !cx.config.divided {
             return false;
         }
         if let Some(known) = self.asks[row as usize] {
@@ -338,9 +338,6 @@ impl Network {
             let Passage { links, between } = platform.passage(source, destination).ok_or(lost)?;
             return Ok((Path { links, between, ..Path::default() }, true));
         }
-        if source == destination {
-            return Ok((Path::default(), true));
-        }
         let routed = self.routed(cx).ok_or(lost)?;
         let loads = self.flows.as_deref().map(|parts| Loads { shared: &self.shared, parts });
         walk(routed, source, destination, self.random.owned_by(identity), loads).ok_or(lost)
@@ -406,9 +403,10 @@ pub fn division(
     divide(routed, source, destination, random(0), usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// Solver's links of a platform are numbered as the platform's.
+/// Solver's links of a platform are numbered as the platform's; the last is the one by which hosts reach themselves.
 pub fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
-    let links = platform.links.iter();
+    let loopback = Platform::loopback_link();
+    let links = platform.links.iter().chain([&loopback]);
     let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, l.policy)).collect();
     let zero = FineTime::at(0);
     let event = |e: &Event| LinkChange::bandwidth(zero.after(e.time), e.link, e.bandwidth);

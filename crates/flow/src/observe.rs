@@ -85,8 +85,10 @@ pub struct Observer {
     pub last: Ps,
     /// What was measured, by number of the job.
     pub jobs: Vec<JobSums>,
-    /// Payload received, whole run and after the warm-up.
+    /// Payload of messages that arrived: all, and those sent after the warm-up.
     pub bytes: (u64, u64),
+    /// Payload of messages that arrived after the warm-up, whenever they were sent.
+    pub whole: u64,
     /// Latencies of messages.
     pub latency: LatencyHistogram,
     /// The same by links on the way.
@@ -120,6 +122,7 @@ impl Observer {
             last: 0,
             jobs: cx.jobs.iter().map(|job| JobSums::of(job, &cx)).collect(),
             bytes: (0, 0),
+            whole: 0,
             latency: LatencyHistogram::new(),
             slow_down: cx
                 .measure
@@ -165,7 +168,7 @@ impl Observer {
         debug_assert!(created <= time, "a message arrives after it was sent");
         let (source, destination) = (TerminalId::new(message.from), TerminalId::new(message.to));
         if let Some(messages) = &mut self.messages {
-            messages.arrived(message, time, created + self.cx.least_time(source, destination, bytes));
+            messages.arrived(message, time, created + self.cx.least_time(bytes));
         }
         let ends = u64::from(source) << 32 | u64::from(destination);
         self.fingerprint.add(time, ends, u64::from(number), bytes);
@@ -183,6 +186,7 @@ impl Observer {
             window.delivered += 1;
             window.bytes += bytes;
         }
+        self.whole += if time >= self.cx.warmup { bytes } else { 0 };
         if created < self.cx.warmup {
             return;
         }

@@ -66,6 +66,8 @@ struct Bundle {
     clock: f64,
     since: FineTime,
     goals: BinaryHeap<Reverse<Goal>>,
+    /// Of a pool, the rates of its flows that have one: see `pooled`. Flows may have left.
+    own: BinaryHeap<Reverse<Own>>,
     /// Its one flow is alone on its links, and the solver knows no more of it than that.
     detached: bool,
     /// Ends since the clock was set back.
@@ -102,6 +104,7 @@ mod detached;
 mod diverted;
 mod goal;
 mod link_change;
+mod pooled;
 mod routes;
 mod usage;
 mod windows;
@@ -110,7 +113,7 @@ pub use usage::Usage;
 
 pub use certificate::UnderWay;
 pub use delays::Delays;
-use goal::{Goal, Latent};
+use goal::{Goal, Latent, Own};
 pub use link_change::LinkChange;
 
 /// Links and the flows on them.
@@ -146,6 +149,8 @@ pub struct Sharing {
     moved: Vec<(u32, FineTime)>,
     /// Bundles aside whose share is to be found.
     newly_detached: Vec<u32>,
+    /// Bundles that may join a pool before the next solution.
+    joining: Vec<u32>,
     /// When something happens next.
     upcoming: FineTime,
     delays: Delays,
@@ -183,6 +188,7 @@ impl Sharing {
             listed: Vec::new(),
             moved: Vec::new(),
             newly_detached: Vec::new(),
+            joining: Vec::new(),
             upcoming: FineTime::NEVER,
             delays: Delays::default(),
             #[cfg(test)]
@@ -223,6 +229,12 @@ impl Sharing {
     #[must_use]
     pub fn has_cross_traffic(&self) -> bool {
         self.rules.cross > 0.0
+    }
+
+    /// The moment of what was done last.
+    #[must_use]
+    pub fn now(&self) -> FineTime {
+        self.now
     }
 
     /// Flows that began and have not ended.
@@ -370,6 +382,7 @@ impl Sharing {
                 audit.ends(goal.flow, flow.tag, at, slack);
             }
             self.usage.count(goal.flow, self.routes[flow.route as usize].used(), flow.work);
+            self.flows[goal.flow as usize].bundle = NONE;
             (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }
@@ -431,13 +444,13 @@ impl Sharing {
             self.audit(|audit| audit.ends(flow, tag, at, 0.0));
             return;
         }
-        let bundle = self.seat(flow, at);
+        let bundle = self.seat(flow, at, true);
         self.joined_late(bundle, flow, at);
     }
 
-    /// Puts a flow with work to do into a bundle of its route.
-    fn seat(&mut self, flow: u32, at: FineTime) -> u32 {
-        let Flow { route, work, cap, held, order, .. } = self.flows[flow as usize];
+    /// Puts a flow with work to do into a bundle of its route. `pools`: it may be one of flows with other rates.
+    fn seat(&mut self, flow: u32, at: FineTime, pools: bool) -> u32 {
+        let Flow { route, work, cap, held, own, order, .. } = self.flows[flow as usize];
         debug_assert!(self.flows[flow as usize].bundle == NONE, "a flow is in one bundle");
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         let bandwidths = self.bandwidths(row);
@@ -448,8 +461,13 @@ impl Sharing {
             let bits = |numbers: [f64; 3]| numbers.map(f64::to_bits);
             bits([b.weight, b.cap, b.held]) == bits([weight, cap, held])
         };
-        let bundle = match row.bundles.iter().find(same).copied() {
+        let known = row.bundles.iter().find(same).copied();
+        let pool = || self.with_room(route, own, weight, NONE).filter(|_| pools && known.is_none());
+        let bundle = match pool().or(known) {
             Some(bundle) => {
+                if known.is_none() {
+                    self.pool(bundle);
+                }
                 if self.bundles[bundle as usize].detached {
                     self.meet(self.routes[route as usize].uses[0].0);
                 }
@@ -474,6 +492,7 @@ impl Sharing {
                 let b = &mut self.bundles[bundle as usize];
                 (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
                 (b.since, b.ends, b.detached, b.held) = (at, 0, detached, held);
+                b.own.clear();
                 if detached {
                     let links = self.routes[route as usize].uses.iter();
                     links.for_each(|u| self.alone[u.0 as usize] = bundle);
@@ -489,6 +508,7 @@ impl Sharing {
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
         let fresh = b.goals.len() == 1;
+        self.remember(bundle, flow);
         self.audit(|audit| audit.joins(flow, bundle, at, fresh));
         bundle
     }
@@ -511,19 +531,35 @@ impl Sharing {
     fn solve(&mut self, at: FineTime) {
         // Whatever waited is in this solution, so that the next wait begins with what happens after it.
         self.nothing_waits(at);
+        self.join_pools(at);
         self.moved.clear();
-        self.share_detached(at);
-        let changed = self.solver.solve();
         self.listed.clear();
-        self.listed.extend_from_slice(changed);
+        let mut looked = 0;
+        loop {
+            self.share_detached(at);
+            let changed = self.solver.solve();
+            self.listed.extend_from_slice(changed);
+            let mut again = false;
+            for n in looked..self.listed.len() {
+                let bundle = self.listed[n];
+                self.touch(bundle, at);
+                let share = self.solver.share(bundle);
+                self.bundles[bundle as usize].share = share;
+                self.audit(|audit| audit.shares(bundle, at, share));
+            }
+            // All have their shares before the first flow leaves a pool.
+            for n in looked..self.listed.len() {
+                again |= self.let_out(self.listed[n], at);
+            }
+            looked = self.listed.len();
+            if !again {
+                break;
+            }
+        }
         for n in 0..self.listed.len() {
             let bundle = self.listed[n];
-            self.touch(bundle, at);
-            let share = self.solver.share(bundle);
-            self.bundles[bundle as usize].share = share;
-            self.audit(|audit| audit.shares(bundle, at, share));
-            let next = self.next_end(bundle, at);
-            self.moved.push((bundle, next));
+            self.moved.push((bundle, self.next_end(bundle, at)));
+            self.may_join(bundle);
         }
         self.alarms.set_many(&self.moved);
         self.look_at_shares();
@@ -556,5 +592,7 @@ impl Sharing {
 
 #[cfg(test)]
 mod planted;
+#[cfg(test)]
+mod pooled_tests;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::{
     ended::{Ended, LinkUse},
 };
 use base::{index::LinkId, time::Ps};
-use fabric::links::End;
+use fabric::{links::End, platform::Platform};
 use model::{
     names,
     setup::{JobOf, JobSetup},
@@ -87,8 +87,10 @@ fn series(cx: &Context, ended: &Ended) -> Table {
         .with("link", Column::maybe())
         .with("value", Column::f64s());
     let length = cx.measure.window;
+    // What hosts of a platform send to themselves is on no link of its file.
+    let listed = cx.platform().map_or(u32::MAX, Platform::loopback);
     for u in &ended.domain.sharing.usage.by_window {
-        for &(link, bytes) in &u.links {
+        for &(link, bytes) in u.links.iter().filter(|used| used.0 < listed) {
             let most = ended.domain.sharing.bandwidth(link) * length as f64 * 1e-12;
             let used = if most > 0.0 { bytes / most } else { 0.0 };
             let time = Cell::U64(u.window * length);

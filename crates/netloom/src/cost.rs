@@ -1,8 +1,8 @@
 //! What a run would cost on `packet` and on `flow`, from counts alone: nothing is simulated.
 //!
 //! `packet` works for each chunk at each router. `flow` works where messages begin and end: each beginning and end changes the shares of some of those under way, and each of
-//! these has the links of its route. How many are under way follows from loads; that a tenth of them change is what runs show. The ratio of the two is right within a factor
-//! of about eight, which [`ACCURACY`] says; the seconds also depend on the machine.
+//! these has the links of its route. How many are under way follows from loads; messages of one pair have one share. The more others each meets, the more shares change: up to
+//! a fifth of them, as runs show. The ratio of the two is right within a factor of about eight, which [`ACCURACY`] says; the seconds also depend on the machine.
 
 use crate::{models::MODELS, prepare::Prepared};
 use base::{
@@ -28,15 +28,13 @@ const PORTS: usize = 20_000_000;
 const MESSAGES: u64 = 4096;
 
 /// Seconds of a processor for a chunk at a router, an entry of a list of the solver of flows, and a message on either model.
-const CHUNK: f64 = 0.25e-6;
-const VISIT: f64 = 10e-9;
+const CHUNK: f64 = 0.1e-6;
+const VISIT: f64 = 25e-9;
 const MESSAGE: f64 = 2e-6;
 
-/// Load of the slowest links from which messages pile up as long as the run lasts.
-const FULL: f64 = 0.9;
-
-/// Part of those under way whose shares a beginning or an end changes, where all meet.
-const CHANGED: f64 = 0.1;
+/// Part of the shares that a beginning or an end changes where all meet, and messages under way for each host at which nearly all do.
+const CHANGED: f64 = 0.2;
+const MEETING: f64 = 8.0;
 
 /// What a run would cost on a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,8 +105,12 @@ fn packet(counts: &Counts) -> Cost {
 }
 
 fn flow(counts: &Counts, hosts: u32) -> Cost {
-    let meeting = (counts.under_way / f64::from(hosts.max(1))).min(1.0);
-    let changed = 1.0 + CHANGED * counts.under_way * meeting;
+    let hosts = f64::from(hosts.max(2));
+    let (each, pairs) = (counts.under_way / hosts, hosts * (hosts - 1.0));
+    // Messages of a pair share alike: the more there are, the more often two of them have the same pair.
+    let shares = pairs * (1.0 - (-counts.under_way / pairs).exp());
+    debug_assert!(shares <= counts.under_way * (1.0 + 1e-9), "a message has one share at most");
+    let changed = 1.0 + CHANGED * (1.0 - (-each / MEETING).exp()) * shares;
     let work = 2.0 * changed * counts.links;
     Cost {
         model: "flow",
@@ -147,11 +149,14 @@ fn of_job(job: &JobSetup, fabric: &Fabric, scale: &Scale) -> Option<Counts> {
     let some = (PORTS / fabric.ports().len().max(1)).clamp(2, RANKS);
     let step = ranks.div_ceil(some).max(1);
     let (mut counts, mut looked, mut last) = (Counts::default(), 0.0, 0);
+    let program = job.work.program().is_some();
     for rank in (0..ranks).step_by(step) {
         let hops = distances(fabric, fabric.router_at(job.placement[rank]));
         let mut add = |to: RankId, bytes: u64, times: f64| {
             let far = f64::from(hops[fabric.router_at(job.placement[to.index()])].min(1 << 16)) + 2.0;
-            let far = if job.placement[to.index()] == job.placement[rank] { 0.0 } else { far };
+            // A program's messages within a terminal stay there; those of traffic go to the router and back.
+            let within = program && job.placement[to.index()] == job.placement[rank];
+            let far = if within { 0.0 } else { far };
             counts.bytes += bytes as f64 * times;
             counts.links += far * times;
             // A chunk is accepted once at each router, of which a path has one less than links.
@@ -183,16 +188,16 @@ fn of_job(job: &JobSetup, fabric: &Fabric, scale: &Scale) -> Option<Counts> {
     Some(Counts { under_way: under_way.min(counts.messages), ..counts })
 }
 
-/// Messages that share bandwidth where sources have a load: as many as come while one goes, which takes the longer the more others there are. While they wait for
-/// their latency they share nothing.
+/// Messages that share bandwidth, in the mean over the run, where sources have a load: each waits for others at its source and at its destination. At
+/// a link that shares alike load / (1 - load) are under way once that is steady. Before, they grow as the square root of what has come, and beyond a
+/// load of 1 also as what links cannot carry. While they wait for their latency they share nothing.
 fn waiting(counts: &Counts, ranks: f64, span: Ps, slowest: f64) -> f64 {
     let seconds = span as f64 / S as f64;
     let load = counts.bytes / ranks / seconds / slowest;
-    if load >= FULL {
-        return counts.messages / 2.0;
-    }
-    let alone = counts.bytes / counts.messages.max(1.0) / slowest;
-    counts.messages / seconds * alone / (1.0 - load)
+    let growing = 2.0 / 3.0 * (2.0 * counts.messages / ranks / std::f64::consts::PI).sqrt();
+    let steady = if load < 1.0 { load / (1.0 - load) } else { f64::INFINITY };
+    let beyond = (1.0 - 1.0 / load.max(1.0)) * counts.messages / 2.0;
+    2.0 * ranks * steady.min(growing) + beyond
 }
 
 /// Messages of a rank by rule, up to the end of the run.

@@ -35,7 +35,7 @@ const fn case(
 
 const DONE: &str = "until = \"workload-done\"";
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 14] = [
     case(
         SWITCH,
         "shortest-path",
@@ -74,6 +74,8 @@ const CASES: [Case; 12] = [
         "duration = \"20 us\"",
     ),
     case(DEEP, "d-mod-k", "workload = \"uniform\"\nmessage = \"64 B\"\nload = 0.7", "duration = \"4 us\""),
+    case(DEEP, "d-mod-k", "workload = \"uniform\"\nmessage = \"2 KiB\"\nload = 0.95", "duration = \"40 us\""),
+    case(TREE, "d-mod-k", "workload = \"uniform\"\nmessage = \"1 KiB\"\nload = 1.2", "duration = \"40 us\""),
     case(
         DEEP,
         "d-mod-k",

@@ -34,7 +34,7 @@ pub fn parts(token: u32) -> (u32, u32) {
 pub struct Posting {
     /// Terminal that sends; it belongs to the partition that posts.
     pub source: TerminalId,
-    /// Terminal that it is for; not the one that sends.
+    /// Terminal that it is for; not the one that sends, unless nothing asks for messages (`Rules::direct`).
     pub destination: TerminalId,
     /// Bytes that travel.
     pub bytes: u64,

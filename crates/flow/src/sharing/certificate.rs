@@ -135,6 +135,9 @@ impl Sharing {
             if share > limit * (1.0 + ROUNDING) {
                 faults.push(format!("bundle {bundle} gets {share} B/s, its cap is {limit}"));
             }
+            if let Some(rate) = self.own_rates(bundle).find(|&rate| share > rate * (1.0 + ROUNDING)) {
+                faults.push(format!("bundle {bundle} gets {share} B/s, of its flows one may take {rate}"));
+            }
             let is_limited = share >= limit * (1.0 - ROUNDING)
                 || route.uses.iter().any(|&(link, usage)| {
                     let (link, level) = (link as usize, share / weight);

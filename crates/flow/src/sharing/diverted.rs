@@ -36,7 +36,7 @@ impl Sharing {
         self.take_off(at, flow, bundle);
         self.put_on(flow, route);
         self.audit_diverted(flow, at);
-        self.seat(flow, at);
+        self.seat(flow, at, false);
         true
     }
 

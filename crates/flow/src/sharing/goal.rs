@@ -1,4 +1,4 @@
-//! Ends of flows and of their latencies, in the order in which they come.
+//! Ends of flows and of their latencies, in the order in which they come, and rates of their own from the least.
 
 use crate::fine_time::FineTime;
 use std::cmp::Ordering;
@@ -41,4 +41,25 @@ pub(super) struct Latent {
     /// Count of flows begun before it.
     pub(super) order: u64,
     pub(super) flow: u32,
+}
+
+/// The most that a flow of a pool may take by itself. Rates are not negative, so that their bits are ordered as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Own {
+    bits: u64,
+    pub(super) order: u64,
+    pub(super) flow: u32,
+}
+
+impl Own {
+    /// Of a flow with a rate in bytes per second and a count of flows begun before it.
+    pub(super) fn new(rate: f64, order: u64, flow: u32) -> Self {
+        debug_assert!(rate >= 0.0, "a rate is not negative");
+        Self { bits: rate.to_bits(), order, flow }
+    }
+
+    /// The most that its flow may take, in bytes per second.
+    pub(super) fn rate(self) -> f64 {
+        f64::from_bits(self.bits)
+    }
 }

@@ -40,6 +40,26 @@ impl Sharing {
         }
     }
 
+    /// Flows under way that get nothing, and those whose share would take them beyond the last instant of virtual time. To be called where nothing
+    /// happens any more.
+    #[must_use]
+    pub fn endless(&self) -> (u64, u64) {
+        let still = self.bundles.iter().filter(|b| b.share <= 0.0).map(|b| b.goals.len() as u64).sum();
+        debug_assert!(still <= self.active, "who gets nothing is under way");
+        (still, self.active - still)
+    }
+
+    /// What is left of the work of each flow under way at a moment, with its tag: at the shares of now.
+    pub fn left(&self, at: FineTime) -> impl Iterator<Item = (u32, f64)> {
+        let latent = self.latent.iter().map(|l| &self.flows[l.0.flow as usize]).map(|f| (f.tag, f.work));
+        let sharing = self.bundles.iter().flat_map(move |b| {
+            let clock = b.clock + b.share * at.since(b.since);
+            let left = move |clock_at_end: f64| (clock_at_end - clock).max(0.0);
+            b.goals.iter().map(move |g| (self.flows[g.0.flow as usize].tag, left(g.0.clock)))
+        });
+        latent.chain(sharing)
+    }
+
     /// Ends the measurement at a moment; what was used of each link, in bytes. To be called once.
     pub fn finish(&mut self, at: FineTime) -> &[f64] {
         self.close_windows(at);

@@ -263,7 +263,7 @@ impl Solver {
             while slot < self.fills[link as usize].supported {
                 let sharer = self.links[link as usize].members[slot as usize].sharer;
                 self.visits += 1;
-                let (least, at) = self.least_elsewhere(sharer, link);
+                let (least, at) = self.least_elsewhere(sharer, link, now);
                 if least >= now || (at != CAP && least >= now - grain) {
                     slot += 1;
                     continue;
@@ -283,15 +283,19 @@ impl Solver {
         }
     }
 
-    /// The least level among a sharer's cap and its links but one, and whose that is.
+    /// The least level among a sharer's cap and its links but one, and whose that is; nobody's if none is below `now`.
     #[inline]
-    fn least_elsewhere(&self, sharer: u32, link: u32) -> (f64, u32) {
-        let mut least = (self.sharers[sharer as usize].cap, CAP);
+    fn least_elsewhere(&self, sharer: u32, link: u32, now: f64) -> (f64, u32) {
+        let cap = self.sharers[sharer as usize].cap;
+        let mut least = if cap < now { (cap, CAP) } else { (now, NOBODY) };
         for e in self.entries(sharer) {
             let row = &self.fills[e.link as usize];
+            if row.level >= least.0 || e.link == link {
+                continue;
+            }
             // One that is still to be looked at may rise; should it rise less, it draws in whom it must.
             let level = if row.queued { row.level.max(row.full_at()) } else { row.level };
-            if level < least.0 && e.link != link {
+            if level < least.0 {
                 least = (level, e.link);
             }
         }

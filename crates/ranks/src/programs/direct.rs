@@ -11,7 +11,8 @@ use super::{
 use base::index::TerminalId;
 
 impl Programs {
-    /// Send and receive are both there, and nothing has to ask: the message goes from one terminal to the other.
+    /// Send and receive are both there, and nothing has to ask: the message goes from one terminal to the other. Within a terminal it takes the
+    /// node's memory, if that takes time; else the network carries it from the terminal to itself.
     pub(super) fn meet(
         &mut self,
         source: TerminalId,
@@ -22,7 +23,7 @@ impl Programs {
     ) {
         debug_assert_eq!(grant.role, Role::Grant, "a message begins when its receive allows it");
         let data = Envelope { role: Role::Data, ..*grant };
-        if source == destination {
+        if source == destination && self.roster.node.is_some_and(|node| !node.memory.is_free()) {
             return self.copy(self.residents.local(grant.to), grant.bytes, data, fx);
         }
         let bytes = grant.bytes.saturating_add(header);

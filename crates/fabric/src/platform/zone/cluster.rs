@@ -52,6 +52,8 @@ pub struct FatTree {
     pub ports: Vec<u32>,
     /// By level, node below, and parent + `up` * port.
     pub cables: Vec<Vec<Cable>>,
+    /// Hosts of fat trees before it in the platform's file: its own are counted on from there.
+    pub before: u32,
 }
 
 /// Torus: node numbers count the first dimension fastest; a cable per node and dimension leads to the next node.
@@ -164,7 +166,7 @@ impl FatTree {
         let nodes = self.nodes()?;
         let limiter = |level: usize, n: u32| nodes[..level].iter().sum::<u32>() + n;
         cluster.limit(from, out);
-        let (mut level, mut rest) = (0, to);
+        let (mut level, mut rest) = (0, self.before + to);
         // At least one level up, so that a host reaches itself.
         while level == 0 || here[level..] != target[level..] {
             if level == levels {
@@ -179,17 +181,40 @@ impl FatTree {
             level += 1;
             cluster.limit(limiter(level, self.number(level, &here)), out);
         }
-        while level > 0 {
-            level -= 1;
-            let parent = here[level];
-            here[level] = target[level];
-            let (up, ports) = (self.up[level], self.ports[level]);
-            let node = self.number(level, &here);
-            let cable = node * up * ports + parent + up * (from % ports);
-            out.push(self.cables[level][cable as usize].1);
-            cluster.limit(limiter(level, node), out);
-        }
+        self.descend(cluster, from, &mut here, &target, level, out);
         Some(())
+    }
+
+    /// Appends the way down from a switch to a host, both by label. A switch looks for its cable in a list: the first cable of each child, then the
+    /// second. The search begins at the cables of the source's number; as in SimGrid the switch below goes on in its own list where the one above
+    /// has found, and begins anew only once its list ends.
+    fn descend(
+        &self,
+        cluster: &Cluster,
+        from: u32,
+        here: &mut [u32],
+        target: &[u32],
+        mut level: usize,
+        out: &mut Vec<u32>,
+    ) {
+        let nodes = self.nodes().unwrap_or_default();
+        while level > 0 {
+            let mut place = (self.before + from) % self.ports[level - 1] * self.down[level - 1];
+            while level > 0 && place < self.down[level - 1] * self.ports[level - 1] {
+                let below = level - 1;
+                if place % self.down[below] == target[below] {
+                    let (up, port) = (self.up[below], place / self.down[below]);
+                    let parent = std::mem::replace(&mut here[below], target[below]);
+                    let node = self.number(below, here);
+                    let cable = (node * self.ports[below] + port) * up + parent;
+                    out.push(self.cables[below][cable as usize].1);
+                    cluster.limit(nodes[..below].iter().sum::<u32>() + node, out);
+                    level = below;
+                }
+                place += 1;
+            }
+        }
+        debug_assert_eq!(here, target, "the way down ends at the host");
     }
 }
 
@@ -213,7 +238,7 @@ impl Torus {
             }
             factor *= size;
         }
-        (here == to && from != to).then_some(())
+        (here == to && (from != to || cluster.limiter.is_some())).then_some(())
     }
 }
 

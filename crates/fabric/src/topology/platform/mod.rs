@@ -35,7 +35,7 @@ pub const TOPOLOGY: Topology = Topology {
               \"symmetric\": true}, ..], \"events\": [{\"time_s\": 0.5, \"link\": \"l\", \"bandwidth_bytes_per_s\": 5e8}, ..]}. `sharing` is `shared` (if left \
               out), `fat-pipe` or `split-duplex`, which makes two links, l_UP and l_DOWN. `symmetric` gives the route back too, reversed, \
               with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None, Cluster, Vivaldi; Floyd and Dijkstra take the fewest links, through other zones too), hosts, peers, cabinets, routers, links, routes, \
-              zoneRoutes with gateways, bypassing routes, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters. Profiles of bandwidths, latencies and states of links are read, also from files beside it: \
+              zoneRoutes with gateways, bypassing routes, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters. A host without any way to itself has SimGrid's loopback: 10 GB/s for each message, no latency. Profiles of bandwidths, latencies and states of links are read, also from files beside it: \
               flows on a link that is down stand still. Disks and properties are passed over; profiles of hosts and settings of networks are named in the verdict; attributes that do not exist and entities are refused. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
               SimGrid 3.32 takes wrong links inside groups, which `simgrid_dragonfly = true` takes too. Not modelled: the \
               CPUs of hosts, Wi-Fi zones, links that are drawn from distributions, messages that fail with their link.",

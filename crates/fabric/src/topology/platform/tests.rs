@@ -27,7 +27,7 @@ fn json_routes_go_back_in_reverse() {
     check(&p, "a", "b", &["up_UP", "pipe"]);
     check(&p, "b", "a", &["pipe", "up_DOWN"]);
     check(&p, "c", "b", &["far", "pipe"]);
-    check(&p, "a", "a", &[]);
+    assert_eq!(p.route(TerminalId::new(0), TerminalId::new(0)), Some(vec![p.loopback()]));
     assert_eq!(p.events.len(), 1);
     let fabric = fabric(p);
     assert_eq!((fabric.routers(), fabric.terminals()), (1, 3));
@@ -66,7 +66,11 @@ fn a_torus_goes_the_short_way_dimension_by_dimension() {
         "n11",
         &["c_link_from_1_to_2_dim_0_UP", "c_link_from_2_to_3_dim_0_UP", "c_link_from_11_to_3_dim_1_DOWN"],
     );
-    assert_eq!(path(&p, "n0", "n0"), Some(vec![]), "a host reaches itself");
+    assert_eq!(
+        p.route(TerminalId::new(0), TerminalId::new(0)),
+        Some(vec![p.loopback()]),
+        "a host reaches itself"
+    );
 }
 
 #[test]
@@ -77,6 +81,39 @@ fn a_fat_tree_climbs_as_far_as_needed() {
     // Two parents with two cables each: the destination's number chooses upward, the source's the cable downward.
     check(&p, "n0", "n5", &["c_link_0_0_0_UP", "c_link_1_0_1_UP", "c_link_1_1_1_DOWN", "c_link_0_5_0_DOWN"]);
     check(&p, "n1", "n5", &["c_link_0_1_0_UP", "c_link_1_0_1_UP", "c_link_1_1_3_DOWN", "c_link_0_5_0_DOWN"]);
+}
+
+/// Down cables of SimGrid 3.32, by the number of the cable at each host, from hosts 0 to 5 (lines) to each of them. From another leaf the switch at
+/// the leaf goes on in its list where the one above has found, so that the source does not count.
+#[test]
+fn several_cables_to_a_host_are_chosen_as_in_simgrid() {
+    let trees = [
+        ("2;3,2;1,1;2,1", ["000110", "111110", "000110", "100111", "100000", "100111"]),
+        ("2;2,3;1,1;3,1", ["001121", "111121", "102221", "100021", "101111", "101122"]),
+    ];
+    for (parameters, expected) in trees {
+        let tree = format!("topology=\"FAT_TREE\" topo_parameters=\"{parameters}\"");
+        let p = cluster(&format!("radical=\"0-5\" {tree}"), false);
+        let down = |from: u32, to: u32| {
+            let links = path(&p, &format!("n{from}"), &format!("n{to}"))?;
+            links.last()?.strip_suffix("_DOWN")?.chars().last()
+        };
+        for (from, line) in (0..).zip(expected) {
+            let found = (0..6).map(|to| down(from, to)).collect::<Option<String>>();
+            assert_eq!(found.as_deref(), Some(line), "{parameters}, from {from}");
+        }
+    }
+    // A second tree counts its hosts on from those of the first: three come before, so that its first host takes the second cable.
+    let tree = |id: &str| {
+        format!(
+            "<cluster id=\"{id}\" prefix=\"{id}\" suffix=\"\" radical=\"0-2\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" topology=\"FAT_TREE\" topo_parameters=\"1;3;1;2\"/>"
+        )
+    };
+    let both =
+        format!("<platform version=\"4.1\"><zone id=\"w\">{}{}</zone></platform>", tree("c"), tree("d"));
+    let p = parse(&both, false).unwrap();
+    check(&p, "c0", "c1", &["c_link_0_0_1_UP", "c_link_0_1_0_DOWN"]);
+    check(&p, "d0", "d1", &["d_link_0_0_0_UP", "d_link_0_1_1_DOWN"]);
 }
 
 /// Three groups, three chassis, four blades, two nodes.

@@ -57,6 +57,8 @@ pub(super) struct PlatformReader<'a> {
     profiles: Vec<Profile>,
     /// What is not simulated, and how often it comes.
     passed: SortedMap<&'static str, u64>,
+    /// Hosts of fat trees so far.
+    in_fat_trees: u32,
     mistakes: Mistakes<Mistake>,
 }
 
@@ -101,6 +103,7 @@ pub(super) fn read(
         traces: SortedMap::new(),
         profiles: Vec::new(),
         passed: SortedMap::new(),
+        in_fat_trees: 0,
         mistakes: Mistakes::default(),
     };
     reader.version(root)?;

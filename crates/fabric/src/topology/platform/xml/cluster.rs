@@ -161,12 +161,13 @@ impl<'a> PlatformReader<'a> {
             return Err(self.mistake(node, wrong));
         }
         let (down, up, ports) = (down.clone(), up.clone(), ports.clone());
-        let mut tree = FatTree { down, up, ports, cables: Vec::new() };
+        let mut tree = FatTree { down, up, ports, cables: Vec::new(), before: self.in_fat_trees };
         let nodes = tree.nodes().filter(|n| n.iter().map(|n| u64::from(*n)).sum::<u64>() <= 4 * MAX_NODES);
         let Some(nodes) = nodes else {
             return Err(self.mistake(node, "this fat tree has too many switches"));
         };
         self.counted(node, hosts, Some(u64::from(nodes[0])))?;
+        self.in_fat_trees += hosts;
         let each = |level: usize| u64::from(tree.up[level]) * u64::from(tree.ports[level]);
         let all = (0..tree.down.len()).map(|level| u64::from(nodes[level]).saturating_mul(each(level)));
         self.room(node, kind, all.fold(0, u64::saturating_add))?;

@@ -1,0 +1,181 @@
+//! Messages of a terminal to itself: through its router and back on fabrics, over what a platform's file names or its loopback.
+
+use base::{
+    index::{RankId, TerminalId},
+    registry::Registered,
+    time::Ps,
+};
+use fabric::{
+    graph::Fabric,
+    registry::{ROUTINGS, TOPOLOGIES, values},
+    routing::Routing,
+    topology::platform::{fabric, parse},
+};
+use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
+use model::setup::{JobSetup, Measure, Until};
+use packet::samples;
+use results::{summary::State, table::Table};
+use std::sync::Arc;
+use workload::{
+    program::list::{List, Rank, recv, send},
+    registry::Work,
+    traffic::{Message, Traffic},
+};
+
+const US: Ps = 1_000_000;
+
+/// Each rank sends itself one message of so many bytes.
+struct Itself(u64);
+
+impl Traffic for Itself {
+    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+        (index == 0).then_some(Message { time: 0, destination: rank, bytes: self.0 })
+    }
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// All links of a fabric 1 GB/s and 1 us.
+fn setup(
+    fabric: Arc<Fabric>,
+    routing: Option<Arc<dyn Routing>>,
+    work: Work,
+    config: FlowConfig,
+) -> FlowSetup {
+    let links = vec![samples::link(1_000_000_000, US, 2, 1024); fabric.classes().len()];
+    FlowSetup {
+        change: None,
+        links: if routing.is_some() { links } else { Vec::new() },
+        routing,
+        jobs: vec![JobSetup {
+            name: "job".to_owned(),
+            work,
+            placement: fabric.reachable().collect(),
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        }],
+        fabric,
+        config,
+        seed: 1,
+        until: Until::WorkloadDone { limit: 1 << 58 },
+        warmup: 0,
+        measure: Measure { messages: true, ..Measure::default() },
+        check: true,
+        energy: None,
+        node: None,
+    }
+}
+
+/// Latencies of all messages, in any order.
+fn latencies(setup: &FlowSetup, name: &str) -> Vec<Ps> {
+    let done = simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(done.summary.verdict.state, State::Ok, "{name}: {:?}", done.summary.verdict);
+    let table: Option<&Table> = done.tables.iter().find(|t| t.name() == "messages");
+    table.and_then(|t| t.u64_column("latency_ps")).expect("asked for").to_vec()
+}
+
+/// Every routing of every topology: to the router and back over the terminal's own link, which nobody else needs. With cross-traffic the
+/// acknowledgements take 5 % of both directions.
+#[test]
+fn a_terminal_reaches_itself_through_its_router() {
+    let mut pairs = 0;
+    // Hosts of platforms follow their files.
+    for topology in TOPOLOGIES.iter().filter(|t| t.about.name != "platform") {
+        for sample in topology.small {
+            let built = (topology.build)(&values(topology.about.params, sample));
+            let fabric = Arc::new(built.unwrap_or_else(|p| panic!("{p:?}")));
+            for entry in ROUTINGS.iter().filter(|r| r.about().params.iter().all(|p| p.default.is_some())) {
+                let Ok(routing) = (entry.build)(Arc::clone(&fabric), &values(entry.about.params, &[])) else {
+                    continue;
+                };
+                let name = format!("{} {}", topology.about.name, entry.about.name);
+                let routing: Arc<dyn Routing> = Arc::from(routing);
+                for (rules, each) in [(Rules::plain(), 1000), (Rules::cm02(), 1050)] {
+                    let config = FlowConfig { router_delay: 90_000, ..FlowConfig::new(rules) };
+                    let work = Work::Traffic(Arc::new(Itself(100_000)));
+                    let setup = setup(Arc::clone(&fabric), Some(Arc::clone(&routing)), work, config);
+                    let all = latencies(&setup, &name);
+                    assert_eq!(all.len(), fabric.reachable().count(), "{name}");
+                    let expected = 2 * US + 90_000 + 100_000 * each;
+                    assert!(all.iter().all(|&l| l == expected), "{name}: {all:?}, not {expected}");
+                }
+                pairs += 1;
+            }
+        }
+    }
+    assert!(pairs > 60, "{pairs}");
+}
+
+/// Hosts of zones by rule: what a message of 1 MB to itself takes in picoseconds, under `cm02`.
+#[test]
+fn a_host_of_a_platform_reaches_itself() {
+    let cluster = |more: &str| {
+        format!(
+            "<cluster id=\"c\" prefix=\"c\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" {more}/>"
+        )
+    };
+    let hosts = "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"1GBps\" latency=\"10us\"/>";
+    let zone =
+        |routing: &str, routes: &str| format!("<zone id=\"w\" routing=\"{routing}\">{hosts}{routes}</zone>");
+    let route = "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>";
+    let own = "<route src=\"a\" dst=\"a\"><link_ctn id=\"l\"/></route><route src=\"b\" dst=\"b\"><link_ctn id=\"l\"/></route>";
+    let cases = [
+        // SimGrid's loopback: 10 GB/s for each message, without latency.
+        (zone("Full", route), 100 * US),
+        (zone("Floyd", route), 100 * US),
+        (zone("Dijkstra", route), 100 * US),
+        // A route that the file names, which both hosts share: 5 % more for acknowledgements.
+        (zone("Full", own), 2 * 1050 * US + 10 * US),
+        (cluster(""), 1050 * US + 2 * US),
+        (cluster("sharing_policy=\"SHARED\""), 1050 * US + US),
+        (cluster("loopback_bw=\"2GBps\" loopback_lat=\"3us\""), 500 * US + 3 * US),
+        (cluster("topology=\"FAT_TREE\" topo_parameters=\"1;4;1;1\""), 1050 * US + 2 * US),
+        (cluster("topology=\"DRAGONFLY\" topo_parameters=\"2,1;1,1;2,1;1\""), 1050 * US + 2 * US),
+        // SimGrid has no way; with a limiter it crosses that.
+        (cluster("topology=\"TORUS\" topo_parameters=\"2,2\""), 100 * US),
+        (cluster("topology=\"TORUS\" topo_parameters=\"2,2\" limiter_link=\"2GBps\""), 525 * US),
+    ];
+    for (body, expected) in cases {
+        let text = format!("<platform version=\"4.1\">{body}</platform>");
+        let platform = parse(&text, false).unwrap_or_else(|m| panic!("{m:?}\n{text}"));
+        let (own, work) = (platform.links.len(), Work::Traffic(Arc::new(Itself(1_000_000))));
+        let mut setup = setup(Arc::new(fabric(platform)), None, work, FlowConfig::new(Rules::cm02()));
+        let all = latencies(&setup, &text);
+        assert!(all.iter().all(|&l| l == expected), "{text}: {all:?}, not {expected}");
+        // Tables have the links of the file alone.
+        setup.measure.window = 100 * US;
+        let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+        for table in done.tables.iter().filter(|t| t.name() == "links" || t.name() == "topology") {
+            assert_eq!(table.rows(), own, "{text}");
+        }
+    }
+}
+
+/// Under SMPI's rules a rank's message to itself, or to a rank beside it, takes the host's way to itself, with 16 B before it.
+#[test]
+fn messages_within_a_host_take_time_under_rules_of_smpi() {
+    let text = "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/></zone></platform>";
+    let bytes = 10_000_000 - 16;
+    for (from, to) in [(0, 0), (0, 1)] {
+        let platform = parse(text, false).unwrap_or_else(|m| panic!("{m:?}"));
+        let mut ranks = vec![Rank::default(), Rank::default()];
+        let asked = ranks[to].push(recv(from as u32, bytes, 7));
+        ranks[from].push(send(to as u32, bytes, 7));
+        assert_eq!(asked, 0, "the receive is the first operation");
+        let work = Work::Program(Arc::new(List::new(ranks)));
+        let config = FlowConfig { direct: Some(16), ..FlowConfig::new(Rules::plain()) };
+        let mut setup = setup(Arc::new(fabric(platform)), None, work, config);
+        setup.jobs[0].placement = vec![TerminalId::new(0); 2];
+        let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(done.summary.verdict.state, State::Ok, "{:?}", done.summary.verdict);
+        assert_eq!(done.summary.jobs[0].makespan_ps, Some(1000 * US), "{from} to {to}");
+    }
+}
