@@ -38,6 +38,7 @@ mod timeline;
 mod trace;
 mod trace_archived;
 mod trace_formats;
+mod trace_otf2;
 mod trace_recorded;
 mod trace_written;
 mod verdicts;

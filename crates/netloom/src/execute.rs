@@ -135,12 +135,15 @@ fn windows(last: Option<Ps>, verdict: &mut Verdict) {
     }
 }
 
-/// What the sources of programs turned out to be, which no model knows.
+/// What the sources of programs turned out to be, which no model knows. A run is not whole either if messages were left that nobody received.
 fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
+    if verdict.flags.iter().any(|flag| flag == "unreceived-messages") {
+        verdict.state = verdict.state.max(State::Incomplete);
+    }
     for job in jobs {
         for Remark { flag, text, missing } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
             verdict.flag(flag);
-            // Messages that were not simulated are missing in every number.
+            // What was not simulated, or cannot be, is missing in every number.
             verdict.state = verdict.state.max(if missing { State::Incomplete } else { State::Ok });
             verdict.detail.push(format!("job `{}`: {text}", job.name));
         }

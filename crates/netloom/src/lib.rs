@@ -72,6 +72,7 @@ pub mod swarm;
 pub mod sweep;
 pub mod together;
 mod unread;
+pub mod untimed;
 pub mod values;
 pub mod volume;
 pub mod watcher;

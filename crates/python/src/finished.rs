@@ -48,7 +48,12 @@ impl Done {
     /// Names of the tables.
     #[getter]
     fn tables(&self) -> Vec<String> {
-        self.finished.tables.iter().map(|table| table.name().to_owned()).collect()
+        self.finished
+            .tables
+            .iter()
+            .filter(|table| !table.is_internal())
+            .map(|table| table.name().to_owned())
+            .collect()
     }
 
     /// A table as a Parquet file.

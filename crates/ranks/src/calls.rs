@@ -6,11 +6,14 @@
 //! A mark is reached when what the rank had to wait for there is over; within a computation, at its share of it. Of a run that is cut, marks in and behind what is not over are
 //! left out.
 
-use crate::steps::{Sent, Steps};
-use base::{index::RankId, time::Ps};
+use crate::{
+    order::Order,
+    steps::{Sent, Steps},
+};
+use base::{index::RankId, sorted::SortedMap, time::Ps};
 use model::setup::JobOf;
 use results::{
-    marks,
+    marks, otf2_out,
     table::{Cell, Column, Table, TextColumn},
 };
 use workload::program::{
@@ -25,6 +28,7 @@ struct Reading {
     /// Number of the batch's first operation.
     first: u32,
     marks: Vec<Marked>,
+    order: Order,
     /// The rank has no operations behind those that were read.
     over: bool,
 }
@@ -39,7 +43,7 @@ struct Marked {
 impl Reading {
     fn new(program: &dyn Program, rank: RankId) -> Self {
         let (cursor, batch) = (program.open_noted(rank), Batch::noting());
-        Self { cursor, batch, first: 0, marks: Vec::new(), over: false }
+        Self { cursor, batch, first: 0, marks: Vec::new(), order: Order::default(), over: false }
     }
 
     /// An operation with its call; none behind what is damaged.
@@ -64,6 +68,7 @@ impl Reading {
         let marks = self.batch.notes.as_mut().map(|n| std::mem::take(&mut n.marks));
         let marks = marks.into_iter().flatten();
         self.marks.extend(marks.map(|(mark, place)| Marked { mark, place, amount: None }));
+        self.order.read(&self.batch);
         self.over = self.batch.ops.is_empty();
         (!self.over).then_some(())
     }
@@ -80,7 +85,8 @@ impl Reading {
 type Key = (u32, u32, u32);
 
 /// Adds the columns `call`, `peer` and `tag` to a table of operations, which has them by job, rank and number, and makes the table of marks, if there are any. `transfers`
-/// says what receives took, and `begun` when an operation began, by row.
+/// says what receives took, and `begun` when an operation began, by row. With `transfers` there is also the table of the order that a written trace has
+/// ([`otf2_out::order`]).
 ///
 /// `within` says whether a message of a job's rank to another stays on its terminal: where something is marked, a table `steps` tells what is sent in each step.
 ///
@@ -95,17 +101,28 @@ pub fn add(
     within: &dyn Fn(u32, RankId, RankId) -> bool,
 ) -> Vec<Table> {
     let keys = keys(&operations, jobs, ["rank", "operation"]);
-    let (Some(keys), Some(ends)) = (keys, operations.u64_column("end_ps")) else { return vec![operations] };
+    let times = operations.u64_column("start_ps").zip(operations.u64_column("end_ps"));
+    let (Some(keys), Some((starts, ends))) = (keys, times) else { return vec![operations] };
     debug_assert!(keys.is_sorted(), "operations come by job, rank and number");
     let (mut calls, mut marked, mut steps) = (TextColumn::default(), marks::table(), Steps::default());
     let (mut peers, mut tags) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
-    let mut open = Vec::new();
+    let (mut open, mut order) = (Vec::new(), otf2_out::order());
+    let left = transfers.and_then(|t| left(t, jobs)).unwrap_or_default();
     for of_rank in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let (job, first) = (&jobs[of_rank[0].0 as usize], tags.len());
         let rank = RankId::new(of_rank[0].1);
         let (mut reading, mut sent) = (job.program.map(|p| Reading::new(p, rank)), Vec::new());
-        for &(.., number) in of_rank {
+        for key @ &(.., number) in of_rank {
             let found = reading.as_mut().and_then(|r| r.operation(number));
+            if let (Some((op, _)), Some(reading)) = (found, &mut reading) {
+                let row = tags.len();
+                let begins = match op.kind {
+                    Kind::Send => left.get(key).copied().unwrap_or(starts[row]),
+                    Kind::Calc => starts[row],
+                    _ => begun(row),
+                };
+                reading.order.done(number, begins, ends[row]);
+            }
             let (call, peer, tag) = found.map_or(("", None, None), |(op, call)| said(job, &op, call));
             let any = |op: &Op| op.kind == Kind::Recv && (op.peer == ANY_RANK || op.tag == ANY_TAG);
             if found.is_some_and(|(op, _)| any(&op)) {
@@ -125,6 +142,9 @@ pub fn add(
                 Some((begun(first + found), ends[first + found]))
             };
             mark(&mut marked, &mut steps, job, of_rank, &mut reading, &sent, &row);
+            if transfers.is_some() {
+                reading.order.write(&mut order, job.name, rank.number());
+            }
         }
     }
     if let Some(transfers) = transfers.filter(|_| !open.is_empty()) {
@@ -135,7 +155,14 @@ pub fn add(
         .with("peer", Column::Maybe(peers))
         .with("tag", Column::Maybe(tags));
     let marked = (marked.rows() > 0).then_some(marked);
-    std::iter::once(operations).chain(marked).chain(steps.table(jobs)).collect()
+    let order = (order.rows() > 0).then_some(order);
+    std::iter::once(operations).chain(marked).chain(order).chain(steps.table(jobs)).collect()
+}
+
+/// When messages left, by their sends.
+fn left(transfers: &Table, jobs: &[JobOf<'_>]) -> Option<SortedMap<Key, Ps>> {
+    let sends = keys(transfers, jobs, ["source", "operation"])?;
+    Some(sends.into_iter().zip(transfers.u64_column("sent_ps")?.iter().copied()).collect())
 }
 
 /// Enters what a rank marked, and what it sent in between. `row` gives the beginning and the end of an operation that is over.

@@ -24,6 +24,7 @@ pub mod memory;
 pub mod messages;
 pub mod node;
 pub mod operations;
+mod order;
 pub mod params;
 pub mod programs;
 pub mod roster;

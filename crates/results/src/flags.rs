@@ -4,7 +4,10 @@
 pub const FLAGS: &[(&str, &str)] = &[
     ("deadlock", "packets or ranks wait for each other in a cycle; `detail` names it"),
     ("starved", "a source or packet waits without bound while others pass"),
-    ("incomplete", "a limit ended the run before the workload was done; means describe a part of it"),
+    (
+        "incomplete",
+        "a limit ended the run before the workload was done; means describe a part of it. Also the state of runs whose programs are not whole",
+    ),
     ("saturated", "sources offer more than the network accepts: latency depends on the length of the run"),
     ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
     ("approximate", "shares of links were found late, by the part of the times that `accuracy` allows"),
@@ -18,7 +21,10 @@ pub const FLAGS: &[(&str, &str)] = &[
         "input-dropped",
         "records of a file were read and not simulated; `detail` counts them, and if they moved messages the run is incomplete",
     ),
-    ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
+    (
+        "mismatched-collectives",
+        "ranks call different collectives, or with different sizes: no such program can run, so the run is incomplete",
+    ),
     ("no-failure", "links were to fail after the end of the run"),
     (
         "out-of-order",
@@ -39,7 +45,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("truncated-messages", "messages are longer than the receives that they met"),
     ("unfinished-programs", "the run ended at its time with operations of ranks left"),
     ("unreachable", "some pairs have no path; their messages are not counted"),
-    ("unreceived-messages", "messages arrived for which no receive was posted"),
+    (
+        "unreceived-messages",
+        "messages arrived for which no receive was posted: receives are missing, so the run is incomplete",
+    ),
 ];
 
 /// True if `flag` has a line of its own.

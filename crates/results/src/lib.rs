@@ -14,6 +14,7 @@ pub mod flags;
 pub mod histogram;
 mod manifest;
 pub mod marks;
+mod messages;
 pub mod numbers;
 pub mod otf2_out;
 pub mod output;

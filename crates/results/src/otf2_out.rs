@@ -1,18 +1,19 @@
 //! The simulated trace of rank programs as an OTF2 archive, in ticks of a picosecond (HAEC-SIM: its output).
 //!
-//! Made from the tables `operations` (what each rank computed and when) and `transfers` (when each was sent and there, over how many links). A rank is in the region
-//! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
-//! attributes. What programs mark are regions around these, instants regions without duration and markers. Tags are not reported: messages of a pair keep their order by number.
+//! Made from the tables `operations` (what each rank computed and when), `transfers` (when each was sent and there, over how many links) and `order`. A rank is in the region
+//! `compute` while it computes, else in `MPI`; sends stand where messages left, and receives where the program had them, with their transfer time and hops as
+//! attributes. What programs mark are regions around these, instants regions without duration and markers. What did not block has requests (`messages.rs`).
 
 use crate::{
-    acts::{Act, acts},
+    acts::{Act, alone},
     marks::Marks,
+    messages::{Record, records},
     table::{Column, Table, TextColumn},
 };
 use base::{sorted::SortedMap, visible};
 use otf2::{
-    Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Marker, Region,
-    Scope, SystemTreeNode, Writer, paradigm,
+    Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, LocationWriter,
+    Marker, Region, Scope, SystemTreeNode, Writer, paradigm,
 };
 use std::path::Path;
 
@@ -35,12 +36,25 @@ pub fn transfers(hops: bool) -> Table {
     table.with("bytes", u64s()).with("receive", Column::maybe())
 }
 
+/// An empty table of the order in which ranks began their operations and waited for their ends (`ends` is 1), with the times at which that stands in a trace. It is made of the
+/// program, and no file: an archive is made of it.
+#[must_use]
+pub fn order() -> Table {
+    Table::new("order")
+        .with("job", Column::text())
+        .with("rank", Column::u32s())
+        .with("operation", Column::u32s())
+        .with("ends", Column::u32s())
+        .with("time_ps", Column::u64s())
+        .internal()
+}
+
 const COMPUTE: u32 = 0;
 const MPI: u32 = 1;
 /// The first region that a program marks.
 const FIRST: u32 = 2;
 
-/// Writes the archive into a directory; nothing if these are not the tables it is made of. False then.
+/// Writes the archive into a directory; nothing if these are not the tables it is made of. False then. Without `order` it has no messages.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -48,12 +62,20 @@ pub fn write(
     directory: &Path,
     operations: &Table,
     transfers: &Table,
+    order: Option<&Table>,
     markers: Option<&Table>,
 ) -> otf2::Result<bool> {
     let marks = markers.and_then(|m| Marks::of(m, operations));
-    let all = acts(operations, transfers, marks.as_ref());
-    let (Some(all), Some(jobs)) = (all, operations.text_column("job")) else { return Ok(false) };
-    let end = all.values().filter_map(|list| list.last()).map(|a| a.0).max().unwrap_or(0);
+    let (all, jobs) = (alone(operations, marks.as_ref()), operations.text_column("job"));
+    let (Some(all), Some(jobs)) = (all, jobs) else { return Ok(false) };
+    let said = match order.map(|order| records(order, transfers, jobs)) {
+        Some(None) => return Ok(false),
+        Some(Some(said)) => said,
+        None => SortedMap::new(),
+    };
+    let acted = all.values().filter_map(|list| list.last()).map(|act| act.0);
+    let last = said.values().filter_map(|list| list.last()).map(|record| record.time);
+    let end = acted.chain(last).max().unwrap_or(0);
     let mut d = definitions();
     for (region, name) in (FIRST..).zip(marks.iter().flat_map(Marks::names)) {
         let name = d.string(&visible::name(name));
@@ -67,50 +89,8 @@ pub fn write(
     let mut members: SortedMap<u32, Vec<u64>> = SortedMap::new();
     for (number, (&(job, rank), list)) in (0..).zip(&all) {
         let mut location = writer.location(number)?;
-        let (mut computing, mut entered) = (0u32, Vec::new());
-        location.write(0, &EventKind::Enter { region: MPI }, &[])?;
-        for (time, act) in list {
-            let mut put = |kind, attributes: &[_]| location.write(*time, &kind, attributes);
-            let known = |transfer, hops: Option<u64>| {
-                ([(0, transfer), (1, hops.unwrap_or(0))], 1 + usize::from(hops.is_some()))
-            };
-            match *act {
-                Act::Compute => {
-                    computing += 1;
-                    if computing == 1 {
-                        put(EventKind::Leave { region: MPI }, &[])?;
-                        put(EventKind::Enter { region: COMPUTE }, &[])?;
-                    }
-                }
-                Act::EndCompute => {
-                    computing = computing.saturating_sub(1);
-                    if computing == 0 {
-                        put(EventKind::Leave { region: COMPUTE }, &[])?;
-                        put(EventKind::Enter { region: MPI }, &[])?;
-                    }
-                }
-                Act::Mark { row } => {
-                    let state = if computing > 0 { COMPUTE } else { MPI };
-                    let kinds = marks.as_ref().map_or_else(Vec::new, |m| marked(m, row, &mut entered));
-                    put(EventKind::Leave { region: state }, &[])?;
-                    kinds.into_iter().try_for_each(|kind| put(kind, &[]))?;
-                    put(EventKind::Enter { region: state }, &[])?;
-                }
-                Act::Send { peer, bytes, transfer, hops } => {
-                    let send = EventKind::Send { receiver: peer, comm: job, tag: 0, bytes };
-                    let (attributes, count) = known(transfer, hops);
-                    put(send, &attributes[..count])?;
-                }
-                Act::Receive { peer, bytes, transfer, hops } => {
-                    let recv = EventKind::Recv { sender: peer, comm: job, tag: 0, bytes };
-                    let (attributes, count) = known(transfer, hops);
-                    put(recv, &attributes[..count])?;
-                }
-            }
-        }
-        for region in std::iter::once(MPI).chain(entered.into_iter().rev()) {
-            location.write(end, &EventKind::Leave { region }, &[])?;
-        }
+        let records = said.get(&(job, rank)).map_or(&[][..], Vec::as_slice);
+        events(&mut location, list, records, marks.as_ref(), end)?;
         let events = location.finish()?;
         let name = d.string(&format!("{} rank {rank}", visible::name(&jobs.words()[job as usize])));
         d.location_groups.insert(number as u32, LocationGroup { name, kind: 1, parent: Some(0) });
@@ -130,6 +110,80 @@ pub fn write(
     d.clock.length = end;
     writer.finish(&d)?;
     Ok(true)
+}
+
+/// Writes the events of a rank: what it computes and marks, and between these its messages.
+fn events(
+    location: &mut LocationWriter,
+    list: &[(u64, Act)],
+    records: &[Record],
+    marks: Option<&Marks<'_>>,
+    end: u64,
+) -> otf2::Result<()> {
+    let (mut computing, mut entered) = (0u32, Vec::new());
+    location.write(0, &EventKind::Enter { region: MPI }, &[])?;
+    let (mut acts, mut records) = (list.iter().peekable(), records.iter().peekable());
+    loop {
+        // What ends comes before what begins at the same time.
+        let act = acts.peek().map(|&&(time, act)| (time, place(act)));
+        let record = records.peek().map(|record| (record.time, if record.ends { 1 } else { 3 }));
+        let first = match (act, record) {
+            (None, None) => break,
+            (Some(act), Some(record)) => act < record,
+            (act, _) => act.is_some(),
+        };
+        if !first {
+            if let Some(Record { time, kind, transfer, .. }) = records.next() {
+                let (time_of, hops) = transfer.unwrap_or_default();
+                let known = [(0, time_of), (1, hops.unwrap_or(0))];
+                let count = usize::from(transfer.is_some()) + usize::from(hops.is_some());
+                location.write(*time, kind, &known[..count])?;
+            }
+            continue;
+        }
+        let Some((time, act)) = acts.next() else { break };
+        let mut put = |kind| location.write(*time, &kind, &[]);
+        match *act {
+            Act::Compute => {
+                computing += 1;
+                if computing == 1 {
+                    put(EventKind::Leave { region: MPI })?;
+                    put(EventKind::Enter { region: COMPUTE })?;
+                }
+            }
+            Act::EndCompute => {
+                computing = computing.saturating_sub(1);
+                if computing == 0 {
+                    put(EventKind::Leave { region: COMPUTE })?;
+                    put(EventKind::Enter { region: MPI })?;
+                }
+            }
+            Act::Mark { row } => {
+                let state = if computing > 0 { COMPUTE } else { MPI };
+                let kinds = marks.map_or_else(Vec::new, |m| marked(m, row, &mut entered));
+                put(EventKind::Leave { region: state })?;
+                kinds.into_iter().try_for_each(&mut put)?;
+                put(EventKind::Enter { region: state })?;
+            }
+            // These are in the records.
+            Act::Send { .. } | Act::Receive { .. } => {}
+        }
+    }
+    for region in std::iter::once(MPI).chain(entered.into_iter().rev()) {
+        location.write(end, &EventKind::Leave { region }, &[])?;
+    }
+    Ok(())
+}
+
+/// Where an act stands among all that is done at one time; ends of messages are at 1, and what begins at 3.
+fn place(act: Act) -> u8 {
+    match act {
+        Act::EndCompute => 0,
+        Act::Receive { .. } => 1,
+        Act::Mark { .. } => 2,
+        Act::Send { .. } => 3,
+        Act::Compute => 4,
+    }
 }
 
 /// The instants that programs mark, each at the location of its rank.
@@ -179,6 +233,18 @@ mod tests {
     use crate::{table::Cell, timeline};
     use otf2::Archive;
 
+    /// Rank 0 sends with its operation 1 and rank 1 receives with its operation 0; both block, until these times.
+    fn blocking(job: &str, sent: u64, there: u64) -> Table {
+        let mut order = order();
+        for (rank, operation, ends, time) in
+            [(0, 1, 0, sent), (0, 1, 1, sent), (1, 0, 0, 70), (1, 0, 1, there)]
+        {
+            let cells = [Cell::Text(job), Cell::U32(rank), Cell::U32(operation), Cell::U32(ends)];
+            order.push(&[&cells[..], &[Cell::U64(time)]].concat());
+        }
+        order
+    }
+
     #[test]
     fn ranks_compute_and_messages_stand_where_they_left_and_arrived() {
         let mut done = timeline::operations();
@@ -190,16 +256,17 @@ mod tests {
         let cells = [Cell::Text("job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
         let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8), Cell::U32(0)];
         sent.push(&[&cells[..], &times].concat());
+        let taken = blocking("job", 100, 165);
         let directory = tempfile::tempdir().unwrap();
-        assert!(write(directory.path(), &done, &sent, None).unwrap());
-        assert!(!write(directory.path(), &sent, &done, None).unwrap());
+        assert!(write(directory.path(), &done, &sent, Some(&taken), None).unwrap());
+        assert!(!write(directory.path(), &sent, &done, Some(&taken), None).unwrap());
         let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
         let events =
             |n| archive.events(n).unwrap().map(|e| e.map(|e| (e.time, e.kind)).unwrap()).collect::<Vec<_>>();
         assert!(events(0).contains(&(100, EventKind::Send { receiver: 1, comm: 0, tag: 0, bytes: 8 })));
-        assert!(events(1).contains(&(160, EventKind::Recv { sender: 0, comm: 0, tag: 0, bytes: 8 })));
+        assert!(events(1).contains(&(165, EventKind::Recv { sender: 0, comm: 0, tag: 0, bytes: 8 })));
         let shares = otf2::shares(&archive).unwrap();
-        assert_eq!((shares.total, shares.total - shares.mpi), (320, 120));
+        assert_eq!((shares.total, shares.total - shares.mpi), (330, 120));
     }
 
     /// Instants that a program marks lie beside the events, too, at the location of their rank; regions do not.
@@ -219,7 +286,7 @@ mod tests {
             marks.push(&cells);
         }
         let directory = tempfile::tempdir().unwrap();
-        assert!(write(directory.path(), &done, &transfers(false), Some(&marks)).unwrap());
+        assert!(write(directory.path(), &done, &transfers(false), None, Some(&marks)).unwrap());
         let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
         let [marker] = &archive.markers().unwrap()[..] else { panic!("one marker") };
         assert_eq!((marker.time, marker.scope, marker.text.as_str()), (50, Scope::Location(1), "half"));
@@ -244,8 +311,9 @@ mod tests {
             Cell::U32(0),
         ];
         sent.push(&[&cells[..], &times].concat());
+        let taken = blocking("sends", 10_000, 16_000);
         let directory = tempfile::tempdir().unwrap();
-        assert!(write(directory.path(), &done, &sent, None).unwrap());
+        assert!(write(directory.path(), &done, &sent, Some(&taken), None).unwrap());
         let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
         let events = |n| archive.events(n).unwrap().map(|e| e.unwrap().kind).collect::<Vec<_>>();
         let sends = |n| events(n).iter().filter(|kind| matches!(kind, EventKind::Send { .. })).count();

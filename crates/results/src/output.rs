@@ -160,7 +160,7 @@ pub fn write_run(
         partial.write(PAGE, page.as_bytes())?;
     }
     partial.write("summary.json", summary.to_json().as_bytes())?;
-    for table in tables {
+    for table in tables.iter().filter(|table| !table.is_internal()) {
         #[cfg(feature = "parquet")]
         write_parquet(&partial.path, table, manifest, &summary.experiment)?;
         if csv || cfg!(not(feature = "parquet")) {
@@ -176,7 +176,7 @@ pub fn write_run(
     }
     if let (Some(operations), Some(transfers)) = (table("operations"), table("transfers")) {
         let path = partial.path.join(OTF2);
-        otf2_out::write(&path, operations, transfers, markers)
+        otf2_out::write(&path, operations, transfers, table("order"), markers)
             .map_err(|e| io_error(&path, io::Error::other(e)))?;
         for (name, text) in paraver_out::files(operations, transfers, markers) {
             partial.write(name, text.as_bytes())?;

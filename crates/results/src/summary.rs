@@ -218,7 +218,8 @@ pub enum State {
     NotStationary,
     /// Sources offer more than the network accepts: latency depends on the length of the run.
     Saturated,
-    /// The run was ended by a limit before the workload was done, or some of the workload's file was not simulated.
+    /// The run was ended by a limit before the workload was done, some of the workload's file was not simulated, or its programs do not fit together: messages that nobody
+    /// receives, collectives that differ.
     Incomplete,
     /// A source or packet waits without bound while others pass.
     Starved,

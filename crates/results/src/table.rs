@@ -7,6 +7,7 @@ use base::sorted::SortedMap;
 pub struct Table {
     name: String,
     columns: Vec<(String, Column)>,
+    internal: bool,
 }
 
 /// Values of one column. Only [`Column::Maybe`] has rows without a value.
@@ -60,7 +61,19 @@ impl Table {
     pub fn new(name: &str) -> Self {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         assert!(!name.is_empty() && name.chars().all(good), "`{name}` is no name for a table");
-        Self { name: name.to_owned(), columns: Vec::new() }
+        Self { name: name.to_owned(), columns: Vec::new(), internal: false }
+    }
+
+    /// The same as a table that other results are made of and nobody is shown: it becomes no file.
+    #[must_use]
+    pub fn internal(self) -> Self {
+        Self { internal: true, ..self }
+    }
+
+    /// True of what [`Table::internal`] gives.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.internal
     }
 
     /// Appends a whole column.

@@ -14,6 +14,7 @@ use netloom::{
     prepare::prepare_text,
     scaling::scaling,
     sweep::plan::plan_text,
+    untimed::Programs,
     volume::{Volume, volumes},
 };
 use serde_json::{Map, Value as Json, json};
@@ -37,7 +38,9 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     };
     let head = series.as_ref().map_or_else(String::new, |(line, ..)| lined(&[("sweep", line.clone())]));
     let scaled = if args.scaling { Some(gains(&prepared)?) } else { None };
+    let programs = Programs::of(&*prepared.run);
     let mut json = object(&prepared);
+    json["programs"] = programs.json();
     if let Some((_, points, networks, bytes)) = &series {
         json["sweep"] = json!({"points": points, "networks": networks, "memory_bytes": bytes});
     }
@@ -48,10 +51,10 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
         json["scaling"] = gained;
     }
     match args.format {
-        Format::Text => console.print(&(head + &text(&prepared) + &tail))?,
+        Format::Text => console.print(&(head + &text(&prepared, &programs) + &tail))?,
         Format::Json => console.print_json(&json)?,
     }
-    Ok(Exit::Done)
+    Ok(if programs.stop() { Exit::Deadlock } else { Exit::Done })
 }
 
 /// What threads could gain, in lines and as an object.
@@ -65,7 +68,7 @@ fn gains(prepared: &Prepared) -> Result<(Vec<String>, Json), Error> {
     })
 }
 
-fn text(prepared: &Prepared) -> String {
+fn text(prepared: &Prepared, programs: &Programs) -> String {
     let run = &*prepared.run;
     let mut lines = vec![("experiment", prepared.file.0.clone())];
     if let Some(fabric) = run.fabric() {
@@ -107,7 +110,7 @@ fn text(prepared: &Prepared) -> String {
     for (part, bytes) in &prepared.memory.parts {
         lines.push(("", format!("{} {part}", rounded(*bytes))));
     }
-    lines.push(("verdict", "this experiment can run".to_owned()));
+    lines.extend(programs.lines());
     lined(&lines)
 }
 

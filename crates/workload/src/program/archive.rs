@@ -4,7 +4,7 @@
 //! offsets; what a call took when it was traced is dropped, since the model decides that. **Transfers** come with the peers and tags that
 //! were met, so wildcards are resolved. A receive's envelope is known only when it is complete: a second reader of the same events runs
 //! ahead to find it. Waiting for any of several requests becomes waiting for those that were complete. **Communicators** other than the
-//! world are made at the start. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
+//! world are there from the start and cost nothing; what makes one costs what a program's call does, where it is recorded. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
 //! read once. What a non-blocking collective is, its completion says: it is found as a receive's envelope is. Events are streamed twice, so memory stays
 //! small. **Windows** become one-sided calls (`windows.rs`). Not read: threads' own locations, communicators between groups.
 
@@ -22,7 +22,7 @@ use base::{
 use dropped::Dropped;
 use held::Held;
 use marks::Marks;
-use members::{Group, by_rank, functions, groups, ranks};
+use members::{Group, by_rank, defined, functions, groups, ranks};
 use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events};
 use std::{
@@ -43,6 +43,8 @@ struct Trace {
     /// Location of each rank.
     ranks: Column<RankId, u64>,
     groups: SortedMap<u32, Group>,
+    /// What each rank says of its communicators before all else.
+    defined: Column<RankId, Vec<Call>>,
     /// Regions that are MPI's functions.
     functions: SortedSet<u32>,
     uneven: OnceLock<Result<Uneven, Damage>>,
@@ -66,13 +68,14 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
         archive.events(location).map_err(|e| reported(e.to_string()))?;
     }
     let groups = groups(&archive, &ranks);
-    let functions = functions(&archive);
+    let (functions, defined) = (functions(&archive), defined(&groups, ranks.len()));
     let markers = archive.markers().map_err(|e| reported(e.to_string()))?;
     let markers = by_rank(&archive, &ranks, markers);
     Ok(Arc::new(Otf2(Arc::new(Trace {
         archive,
         ranks: ranks.into(),
         groups,
+        defined,
         functions,
         uneven: OnceLock::new(),
         dropped: Dropped::default(),
@@ -230,13 +233,7 @@ struct Reader {
 
 impl Reader {
     fn new(trace: Arc<Trace>, rank: RankId) -> Self {
-        let create = |group: &Group| match group {
-            Group::Some(new, members) => {
-                Some((Call::CommCreate { comm: WORLD, group: Arc::clone(members), new: *new }, 0))
-            }
-            _ => None,
-        };
-        let mut ready: VecDeque<(Call, u32)> = trace.groups.values().filter_map(create).collect();
+        let mut ready: VecDeque<(Call, u32)> = trace.defined[rank].iter().map(|c| (c.clone(), 0)).collect();
         let mut windows = Windows::default();
         for call in from_the_start(&trace.archive, &trace.groups, CommRank::in_world(rank)) {
             windows.there(call.window());
@@ -518,7 +515,11 @@ impl Reader {
             }
         };
         let size = self.trace.size(comm, self.rank).0.max(1);
-        let Some((kind, bytes)) = operation::kind(op, size, sent, received) else { return Ok(false) };
+        let found = match op {
+            operation::CREATE_HANDLE => Some(operation::maker(self.trace.region(self.function))),
+            _ => operation::kind(op, size, sent, received),
+        };
+        let Some((kind, bytes)) = found else { return Ok(false) };
         let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
         let root = CommRank::new(if root == u32::MAX { 0 } else { root });
         self.push(Call::Collective(Collective {

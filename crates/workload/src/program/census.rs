@@ -13,7 +13,7 @@ use base::{
     sorted::{SortedMap, SortedSet},
     time::Ps,
 };
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// Numbers of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,24 @@ pub enum Matching {
     },
     /// Not known: ranks of communicators other than the world.
     Unknown,
+}
+
+impl fmt::Display for Matching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact => f.write_str("every send has its receive"),
+            Self::Open => {
+                f.write_str("as many sends as receives at each rank; some receives take any source or tag")
+            }
+            Self::Tags => f.write_str(
+                "WRONG: as many sends as receives at each rank, but of other ranks or with other tags",
+            ),
+            Self::Count { rank, sent, received } => {
+                write!(f, "WRONG: rank {rank} is sent {sent} messages, but receives {received}")
+            }
+            Self::Unknown => f.write_str("not looked at: messages in communicators other than the world"),
+        }
+    }
 }
 
 /// Sends and receives on their way to a [`Matching`]: sums of hashes are equal if the sets are.
@@ -284,6 +302,7 @@ fn name(call: &Call) -> &'static str {
         Call::CommDup { .. } => "dup",
         Call::CommSplit { .. } => "split",
         Call::CommCreate { .. } => "create",
+        Call::CommDefine { .. } => "define",
         Call::CommFree(_) => "free_comm",
         Call::OneSided(call) => one_sided_name(call),
         Call::Mark(_) => "mark",

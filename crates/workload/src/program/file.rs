@@ -117,7 +117,12 @@ impl Format {
         }
         let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`, a \
                     time-independent trace with a rank and an action; of an OTF2 archive name the anchor file, `*.otf2`";
-        Err(input.problem("this is no program of ranks in a known format").help(help))
+        let unknown = traces::ti::unknown_action(head).map_or_else(String::new, |(line, action)| {
+            format!(
+                ": line {line} begins with a rank, but `{action}` is no action of a time-independent trace"
+            )
+        });
+        Err(input.problem(format!("this is no program of ranks in a known format{unknown}")).help(help))
     }
 
     /// The format of the files of a list, told by the first.
@@ -389,6 +394,31 @@ mod tests {
             assert!(format(other).is_err_and(|m| m.contains("no program of ranks")), "{other:?}");
         }
         assert!(format(b"BZh91AY").is_err_and(|m| m.contains("packed by bzip2")));
+    }
+
+    /// A file has its name in a message once; of a folder the file to name is told.
+    #[test]
+    fn messages_name_files_once_and_the_anchor_of_a_folder() {
+        let input = Input::bytes("x.json", b"");
+        let said = |message: &str| input.problem(message).message;
+        for message in ["x.json: wrong", "x.json:3: wrong", "x.json, node 3: wrong"] {
+            assert_eq!(said(message), message);
+        }
+        assert_eq!(
+            (said("wrong"), said("x.jsonl: wrong")),
+            ("x.json: wrong".into(), "x.json: x.jsonl: wrong".into())
+        );
+        let folder = std::env::temp_dir().join(format!("netloom-folder-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let help = || Format::found(&Input::file(&folder)).err().unwrap().help.unwrap_or_default();
+        assert_eq!(help(), "this is a folder: name a file in it");
+        fs::write(folder.join("traces.otf2"), "").unwrap();
+        assert!(
+            help().contains("name its anchor file, `") && help().ends_with("/traces.otf2`"),
+            "{}",
+            help()
+        );
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -109,16 +109,28 @@ impl<'a> Input<'a> {
         Ok(head)
     }
 
-    /// A problem with the file as a whole.
+    /// A problem with the file as a whole. A message that begins with the file's name does not get it once more.
     pub fn problem(&self, message: impl Into<String>) -> Problem {
-        let excerpt = Excerpt { file: self.name.clone(), ..Excerpt::default() };
-        Problem::new(KEY, format!("{}: {}", self.name, message.into())).at(excerpt)
+        let (excerpt, message) = (Excerpt { file: self.name.clone(), ..Excerpt::default() }, message.into());
+        let named = message.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with([':', ',']));
+        let message = if named { message } else { format!("{}: {message}", self.name) };
+        Problem::new(KEY, message).at(excerpt)
     }
 
-    /// The problem of a file that cannot be read (on).
+    /// The problem of a file that cannot be read (on). Of a folder it says which file to name.
     #[must_use]
     pub fn unreadable(&self, error: &io::Error) -> Problem {
-        self.problem(format!("cannot be read: {error}"))
+        let problem = self.problem(format!("cannot be read: {error}"));
+        let Content::At(Place::File(path)) = &self.content else { return problem };
+        let Ok(entries) = path.read_dir() else { return problem };
+        let anchor = |path: &PathBuf| path.extension().is_some_and(|end| end == "otf2") && path.is_file();
+        let anchor = entries.flatten().map(|entry| entry.path()).filter(anchor).min();
+        problem.help(anchor.map_or_else(
+            || "this is a folder: name a file in it".to_owned(),
+            |anchor| {
+                format!("this is the folder of an OTF2 archive: name its anchor file, `{}`", anchor.display())
+            },
+        ))
     }
 }
 

@@ -41,6 +41,7 @@ pub mod ranks;
 pub mod reshape;
 mod tar;
 pub mod traces;
+pub mod untimed;
 
 pub use damage::Damage;
 
@@ -315,7 +316,7 @@ pub struct Remark {
     pub flag: &'static str,
     /// What and where, for people.
     pub text: String,
-    /// Messages of the source are not simulated for it, so a run describes a part of it.
+    /// A run is none of the whole program for it: messages are not simulated, or its calls are none that can be made together.
     pub missing: bool,
 }
 

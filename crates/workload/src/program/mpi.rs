@@ -291,6 +291,14 @@ pub enum Call {
         /// Number of the new communicator, never [`WORLD`]; on ranks outside `group` it names nothing afterwards.
         new: Comm,
     },
+    /// No call: a communicator that is there already. It costs nothing, nobody waits, and its ranks alone say it. The n-th time that a rank says
+    /// the same group is the n-th time of the others.
+    CommDefine {
+        /// Ranks of the world, in the order of the communicator's ranks.
+        group: Arc<[CommRank]>,
+        /// Number of the communicator, never [`WORLD`]; on ranks outside `group` it names nothing afterwards.
+        new: Comm,
+    },
     /// MPI_Comm_free: this rank may use its number for another one; [`WORLD`] cannot be freed.
     CommFree(Comm),
     /// Any call of one-sided communication.
@@ -300,11 +308,11 @@ pub enum Call {
 }
 
 impl Call {
-    /// MPI's name of it, as far as this form tells calls apart; nothing of computations and marks, which are no calls.
+    /// MPI's name of it, as far as this form tells calls apart; nothing of computations, definitions and marks, which are no calls.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Compute(_) | Self::Mark(_) => "",
+            Self::Compute(_) | Self::Mark(_) | Self::CommDefine { .. } => "",
             Self::Send(_, Mode::Standard) => "MPI_Send",
             Self::Send(_, Mode::Synchronous) => "MPI_Ssend",
             Self::Send(_, Mode::Buffered) => "MPI_Bsend",

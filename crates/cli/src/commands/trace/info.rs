@@ -10,6 +10,7 @@ use netloom::{
     Error, ErrorKind,
     conversion::{damaged, library, read},
     spread::{Spread, size_bin},
+    untimed::Programs,
 };
 use otf2::{Archive, Marker, Scope};
 use serde_json::{Map, Value as Json, json};
@@ -215,25 +216,11 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
     let most = if compute.max > 0 { format!(" (rank {})", compute.max_at) } else { String::new() };
     let (least, longest) = (time::display(compute.min), time::display(compute.max));
     lines.push(("compute", format!("{least} to {longest}{most}, mean {mean}")));
-    lines.push(("matching", matching(census.matching)));
+    lines.push(("matching", census.matching.to_string()));
+    let programs = Programs::of_file(&Input::file(name), content);
+    lines.extend(programs.found().into_iter().map(|line| ("replay", line)));
     lines.extend(content.dropped().into_iter().map(|line| ("not used", line)));
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
-}
-
-fn matching(matching: Matching) -> String {
-    match matching {
-        Matching::Exact => "every send has its receive".to_owned(),
-        Matching::Open => {
-            "as many sends as receives at each rank; some receives take any source or tag".to_owned()
-        }
-        Matching::Tags => {
-            "WRONG: as many sends as receives at each rank, but of other ranks or with other tags".to_owned()
-        }
-        Matching::Count { rank, sent, received } => {
-            format!("WRONG: rank {rank} is sent {sent} messages, but receives {received}")
-        }
-        Matching::Unknown => "not looked at: messages in communicators other than the world".to_owned(),
-    }
 }
 
 fn object(name: &str, kind: file::Format, content: &Content, census: &Census) -> Json {
@@ -266,6 +253,7 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         "sends_to": {"min": peers.min, "mean": peers.mean, "max": peers.max},
         "compute_ps": {"min": compute.min, "mean": compute.mean, "max": compute.max},
         "matching": state,
+        "replay": Programs::of_file(&Input::file(name), content).json()[0],
         "not_used": content.dropped(),
     });
     if let Some(object) = object.as_object_mut() {

@@ -1,8 +1,8 @@
 //! Who is who in an archive: its ranks, its communicators, the functions of MPI, and whose its markers are.
 
-use crate::program::mpi::{Comm, CommRank};
+use crate::program::mpi::{Call, Comm, CommRank};
 use base::{
-    index::RankId,
+    index::{Column, RankId},
     sorted::{SortedMap, SortedSet},
 };
 use otf2::{Archive, GroupType, Marker, Scope, paradigm};
@@ -55,10 +55,23 @@ pub(super) fn ranks(archive: &Archive) -> Vec<u64> {
     first.into_values().collect()
 }
 
+/// What each of so many ranks says of the communicators that it is in: they are there.
+pub(super) fn defined(groups: &SortedMap<u32, Group>, ranks: usize) -> Column<RankId, Vec<Call>> {
+    let mut all = Column::filled(ranks, Vec::new());
+    for group in groups.values() {
+        let Group::Some(new, members) = group else { continue };
+        for member in &**members {
+            all[member.of_world()].push(Call::CommDefine { group: Arc::clone(members), new: *new });
+        }
+    }
+    all
+}
+
+/// The communicators of an archive. The first that has all ranks in their order is the world; others like it are its copies, with messages of their own.
 pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> SortedMap<u32, Group> {
     let d = &archive.definitions;
     let mut all = SortedMap::new();
-    let mut made = 0;
+    let (mut made, mut met) = (0, false);
     for (&number, comm) in &d.comms {
         let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
         let members: Option<Vec<CommRank>> = match group.kind {
@@ -78,7 +91,10 @@ pub(super) fn groups(archive: &Archive, ranks: &[u64]) -> SortedMap<u32, Group> 
         let Some(members) = members.filter(|m| m.iter().all(|r| r.index() < ranks.len())) else {
             continue;
         };
-        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, r)| n == r.index());
+        let all_ranks =
+            members.len() == ranks.len() && members.iter().enumerate().all(|(n, r)| n == r.index());
+        let world = all_ranks && !met;
+        met |= all_ranks;
         all.insert(
             number,
             if world {

@@ -52,11 +52,11 @@ pub fn uneven(operation: u8) -> bool {
     matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
 }
 
-/// The collective of a number and its bytes, where the calling rank of `size` sends and receives so many; none of handles that are given back, and allocations.
+/// The collective of a number and its bytes, where the calling rank of `size` sends and receives so many; none of handles ([`maker`]), and allocations.
 pub fn kind(operation: u8, size: u64, sent: u64, received: u64) -> Option<(K, u64)> {
     let either = |first: u64, second: u64| if first > 0 { first } else { second };
     Some(match operation {
-        BARRIER | CREATE_HANDLE => (K::Barrier, 0),
+        BARRIER => (K::Barrier, 0),
         BCAST => (K::Bcast, either(received, sent / size)),
         GATHER => (K::Gather, either(sent, received / size)),
         SCATTER => (K::Scatter, either(received, sent / size)),
@@ -74,6 +74,11 @@ pub fn kind(operation: u8, size: u64, sent: u64, received: u64) -> Option<(K, u6
         REDUCE_SCATTER => (K::ReduceScatter, 0),
         _ => return None,
     })
+}
+
+/// What a function that makes a communicator or another handle costs: as much as a program's call of it (`lower`).
+pub fn maker(function: &str) -> (K, u64) {
+    (if function == "MPI_Comm_split" { K::Allgather } else { K::Allreduce }, 8)
 }
 
 /// Refuses a record of more bytes than a message can have. What is received may be unknown.

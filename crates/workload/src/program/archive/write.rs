@@ -321,6 +321,14 @@ impl Rank<'_> {
                 self.end_of(if completed.is_empty() { first } else { completed }, late)?;
             }
             Call::Collective(c) => return self.collective(c, begin, late),
+            Call::CommDup { comm, .. } | Call::CommSplit { comm, .. } | Call::CommCreate { comm, .. } => {
+                let Ok(comm) = self.handles.id(*comm) else {
+                    return Ok(Err("the communicator is not known"));
+                };
+                let (operation, root) = (operation::CREATE_HANDLE, u32::MAX);
+                self.put(begin, &EventKind::CollectiveBegin)?;
+                self.put(late, &EventKind::CollectiveEnd { operation, comm, root, sent: 0, received: 0 })?;
+            }
             Call::Probe(_) => self.losses.probes += 1,
             Call::OneSided(_) => return Ok(Err("one-sided communication is not written to an archive")),
             // A receive that is given up still has its message: it is over at the end.
@@ -434,7 +442,11 @@ impl Rank<'_> {
 fn makes(call: &Call) -> bool {
     matches!(
         call,
-        Call::CommDup { .. } | Call::CommSplit { .. } | Call::CommCreate { .. } | Call::CommFree(_)
+        Call::CommDup { .. }
+            | Call::CommSplit { .. }
+            | Call::CommCreate { .. }
+            | Call::CommDefine { .. }
+            | Call::CommFree(_)
     )
 }
 

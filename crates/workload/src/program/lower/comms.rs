@@ -1,8 +1,9 @@
 //! The communicators of a job, found by reading all ranks' calls once.
 //!
 //! Ranks are advanced from one call that makes a communicator to the next, each as soon as all members of the parent are at
-//! it. What comes out is a number for every communicator, the same for all its members, and its ranks.
+//! it. Those that are there already need no such meeting: the n-th definition of a group is the same at all its ranks. What comes out is a number for every communicator, the same for all its members, and its ranks.
 
+use super::defined::Defined;
 use crate::program::{
     Damage,
     mpi::{Call, Comm, CommRank, Script, WORLD},
@@ -75,7 +76,10 @@ impl Handles {
     /// Takes note of a call that makes or frees a communicator.
     pub(in crate::program) fn follow(&mut self, call: &Call, rank: RankId, comms: &Communicators) {
         let new = match *call {
-            Call::CommDup { new, .. } | Call::CommSplit { new, .. } | Call::CommCreate { new, .. } => new,
+            Call::CommDup { new, .. }
+            | Call::CommSplit { new, .. }
+            | Call::CommCreate { new, .. }
+            | Call::CommDefine { new, .. } => new,
             Call::CommFree(comm) => {
                 self.known.remove(&comm);
                 return;
@@ -106,11 +110,12 @@ pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, 
         return Ok(comms);
     }
     comms.made = Column::filled(ranks as usize, Vec::new());
-    let mut walk = Walk { script, at: Column::default(), waiting: vec![Vec::new()], comms };
+    let mut walk =
+        Walk { script, at: Column::default(), waiting: vec![Vec::new()], defined: Defined::default(), comms };
     for rank in RankId::first(ranks) {
         let known = SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
         let calls = makers(script, rank, &mut walk.comms.one_sided)?;
-        walk.at.push(Rank { calls, next: 0, known });
+        walk.at.push(Rank { calls, next: 0, known, named: SortedMap::new() });
     }
     let mut ready: Vec<RankId> = RankId::first(ranks).rev().collect();
     while let Some(rank) = ready.pop() {
@@ -127,6 +132,8 @@ struct Walk<'a> {
     at: Column<RankId, Rank>,
     /// By communicator: own rank in it and rank of the job of those that have reached a call on it.
     waiting: Vec<Vec<Caller>>,
+    /// Those that are there already.
+    defined: Defined,
     comms: Communicators,
 }
 
@@ -135,10 +142,13 @@ struct Rank {
     next: usize,
     /// Number and own rank in each communicator by handle.
     known: SortedMap<Comm, (u32, CommRank)>,
+    /// Communicators that it has defined so far, by place of their group.
+    named: SortedMap<usize, usize>,
 }
 
 enum Maker {
     Make(Comm, Comm, What),
+    Define(Arc<[CommRank]>, Comm),
     Free(Comm),
 }
 
@@ -157,6 +167,7 @@ fn makers(script: &dyn Script, rank: RankId, one_sided: &mut bool) -> Result<Vec
             Call::CommDup { comm, new } => Maker::Make(comm, new, What::Dup),
             Call::CommSplit { comm, color, key, new } => Maker::Make(comm, new, What::Split(color, key)),
             Call::CommCreate { comm, group, new } => Maker::Make(comm, new, What::Create(group)),
+            Call::CommDefine { group, new } => Maker::Define(group, new),
             Call::CommFree(comm) => Maker::Free(comm),
             Call::OneSided(_) => {
                 *one_sided = true;
@@ -178,11 +189,19 @@ impl Walk<'_> {
 
     /// Takes a rank to its next call that makes a communicator; if it is the last to come there, the call is done.
     fn advance(&mut self, rank: RankId, ready: &mut Vec<RankId>) -> Result<(), Damage> {
-        let at = &mut self.at[rank];
-        while let Some((Maker::Free(comm), _)) = at.calls.get(at.next) {
-            at.known.remove(comm);
-            at.next += 1;
+        loop {
+            let at = &mut self.at[rank];
+            match at.calls.get(at.next) {
+                Some((Maker::Free(comm), _)) => _ = at.known.remove(comm),
+                Some((Maker::Define(group, new), _)) => {
+                    let (group, new) = (Arc::clone(group), *new);
+                    self.define(rank, &group, new)?;
+                }
+                _ => break,
+            }
+            self.at[rank].next += 1;
         }
+        let at = &self.at[rank];
         let Some((Maker::Make(comm, new, _), _)) = at.calls.get(at.next) else { return Ok(()) };
         let Some(&(id, me)) = at.known.get(comm) else {
             let message = format!("communicator {comm} is not known here");
@@ -203,11 +222,42 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// A rank names a communicator that is there already; nothing is done for it.
+    fn define(&mut self, rank: RankId, group: &Arc<[CommRank]>, new: Comm) -> Result<(), Damage> {
+        if new == WORLD {
+            return Err(self.damage(rank, "the world communicator cannot be replaced"));
+        }
+        let (place, is_new) = self.defined.place(group);
+        if is_new {
+            self.valid(group, self.at.len(), rank)?;
+        }
+        let me = CommRank::in_world(rank);
+        // Most groups of all ranks are in their order.
+        let own = Some(rank.index()).filter(|&at| group.get(at) == Some(&me));
+        let own = own.or_else(|| group.iter().position(|&r| r == me)).map(CommRank::from_index);
+        let Some(own) = own else {
+            self.at[rank].known.remove(&new);
+            self.comms.made[rank].push(None);
+            return Ok(());
+        };
+        let named = self.at[rank].named.entry(place).or_default();
+        *named += 1;
+        let next = self.comms.members.len() as u32;
+        let id = self.defined.named(place, *named - 1, next);
+        if id == next {
+            self.comms.members.push(Some(group.iter().map(|r| r.of_world()).collect()));
+            self.waiting.push(Vec::new());
+        }
+        self.at[rank].known.insert(new, (id, own));
+        self.comms.made[rank].push(Some((id, own)));
+        Ok(())
+    }
+
     fn what(&self, rank: RankId) -> (Comm, &What) {
         let at = &self.at[rank];
         match &at.calls[at.next].0 {
             Maker::Make(_, new, what) => (*new, what),
-            Maker::Free(_) => unreachable!("ranks wait at calls that make communicators"),
+            Maker::Free(_) | Maker::Define(..) => unreachable!("ranks wait at calls that make communicators"),
         }
     }
 
@@ -260,15 +310,21 @@ impl Walk<'_> {
 
     /// Ranks of the parent in the group of a `CommCreate`.
     fn created(&self, group: &[CommRank], callers: &[Caller]) -> Result<Vec<CommRank>, Damage> {
+        self.valid(group, callers.len(), callers[0].1)?;
+        Ok(group.to_vec())
+    }
+
+    /// Refuses a group of a communicator of so many ranks that has others, or one twice.
+    fn valid(&self, group: &[CommRank], size: usize, rank: RankId) -> Result<(), Damage> {
         let mut sorted = group.to_vec();
         sorted.sort_unstable();
-        if sorted.last().is_some_and(|&last| last.index() >= callers.len()) {
-            return Err(self.damage(callers[0].1, "the group has ranks that the communicator has not"));
+        if sorted.last().is_some_and(|&last| last.index() >= size) {
+            return Err(self.damage(rank, "the group has ranks that the communicator has not"));
         }
         if sorted.windows(2).any(|w| w[0] == w[1]) {
-            return Err(self.damage(callers[0].1, "the group has a rank twice"));
+            return Err(self.damage(rank, "the group has a rank twice"));
         }
-        Ok(group.to_vec())
+        Ok(())
     }
 
     /// Ranks of the parent by colour, each in the order of keys.
@@ -298,6 +354,13 @@ impl Walk<'_> {
                 );
                 return Err(self.damage(rank, &message));
             }
+        }
+        if let Some((group, named)) = self.defined.missing() {
+            let first = group.first().map_or(RankId::new(0), |first| first.of_world());
+            return Err(Damage(format!(
+                "only {named} of the {} ranks of a communicator define it; rank {first} is its first",
+                group.len()
+            )));
         }
         Ok(self.comms)
     }

@@ -285,6 +285,7 @@ impl Maker {
             Call::CommDup { comm, new } => self.make(comm, new, 0, position, batch),
             Call::CommSplit { comm, new, .. } => self.make(comm, new, 1, position, batch),
             Call::CommCreate { comm, new, .. } => self.make(comm, new, 2, position, batch),
+            Call::CommDefine { new, .. } => self.made(new),
             Call::CommFree(WORLD) => Err("the world communicator cannot be freed".to_owned()),
             Call::CommFree(comm) => {
                 let freed = self.comms.remove(comm).ok_or_else(|| unknown_comm(comm))?;
@@ -470,6 +471,11 @@ impl Maker {
         let kind = if maker == 1 { CollectiveKind::Allgather } else { CollectiveKind::Allreduce };
         debug_assert!(usize::from(maker) < MAKERS.len());
         self.collective(&plain(kind, comm, 8), Some(maker), position, batch)?;
+        self.made(new)
+    }
+
+    /// The next of the communicators that were found beforehand has this handle.
+    fn made(&mut self, new: Comm) -> Outcome {
         let made = self.shared.comms.made(self.rank, self.made);
         self.made += 1;
         let Some((id, me)) =

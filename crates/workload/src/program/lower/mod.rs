@@ -14,6 +14,7 @@
 //! | non-blocking collective | the same beside the chain, ended by a join for its request; a join in the chain | at once |
 //! | one-sided | messages to targets, who serve them beside their chains (`WINDOWS.md`) | as there |
 //! | making a communicator | an allreduce (dup, create) or allgather (split) of 8 bytes | all have finished |
+//! | defining one that is there already | none | at once |
 //!
 //! A blocking collective appears round by round. A non-blocking one appears as a whole, so that it goes on whatever the chain waits for.
 //!
@@ -31,6 +32,7 @@ mod agreement;
 mod chain;
 pub(in crate::program) mod comms;
 mod cursor;
+mod defined;
 pub mod graph;
 mod handles;
 mod mismatch;
@@ -116,7 +118,7 @@ impl Program for Lowered {
     fn remarks(&self) -> Vec<Remark> {
         let dropped = self.shared.script.dropped().into_iter();
         let mismatch = mismatch::found(&self.shared);
-        let differ = |text| Remark { flag: Remark::MISMATCH, text, missing: false };
+        let differ = |text| Remark { flag: Remark::MISMATCH, text, missing: true };
         dropped.map(Remark::dropped).chain(mismatch.map(differ)).collect()
     }
 }

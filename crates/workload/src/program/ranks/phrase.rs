@@ -26,6 +26,7 @@ const STATEMENTS: &[&str] = &[
     "bsend",
     "compute",
     "create",
+    "define",
     "dup",
     "enter",
     "free",
@@ -102,6 +103,10 @@ impl Phrases {
             "start" => Call::Start(self.some_requests(tokens)?),
             "free" => Call::Free(self.request(tokens)?),
             "wait" => Call::Wait(self.request(tokens)?),
+            "waitall" if tokens.take("[") => {
+                tokens.expect("]")?;
+                Call::Waitall(Some(Arc::default()))
+            }
             "waitall" => {
                 let list = self.list_of_requests(tokens)?;
                 Call::Waitall(if list.is_empty() { None } else { Some(list) })
@@ -126,6 +131,10 @@ impl Phrases {
                 Call::Probe(self.end_of(tokens, "from")?)
             }
             "dup" | "split" | "create" | "free_comm" => self.communicator(word, tokens)?,
+            "define" => {
+                self.makes_communicators = true;
+                Call::Define { group: self.group(tokens)?, new: self.new_comm(tokens)? }
+            }
             _ => match self.one_sided(word, tokens)? {
                 Some(call) => call,
                 None => self.collective(word, span, tokens)?,
@@ -390,7 +399,9 @@ impl Phrases {
             let mistake = tokens.wanted("a communicator");
             match nearest(name, self.comms.keys().map(String::as_str)).first() {
                 Some(near) => mistake.help(format!("did you mean `{near}`?")),
-                None => mistake.help("there is `world`; others are made by `dup`, `split` and `create`"),
+                None => {
+                    mistake.help("there is `world`; others are made by `dup`, `split`, `create` and `define`")
+                }
             }
         })?;
         tokens.skip();

@@ -244,9 +244,11 @@ impl Run {
                 mpi::Call::OneSided(OneSided::Create { comm, new: *new })
             }
             Call::OnWindow(on) => mpi::Call::OneSided(self.one_sided(on)?),
-            Call::Dup(..) | Call::Split { .. } | Call::Create { .. } | Call::FreeComm(_) => {
-                self.communicator(call)?
-            }
+            Call::Dup(..)
+            | Call::Split { .. }
+            | Call::Create { .. }
+            | Call::Define { .. }
+            | Call::FreeComm(_) => self.communicator(call)?,
         })
     }
 
@@ -272,6 +274,11 @@ impl Run {
                 // Ranks of the world are known to be in the group or not; others are believed.
                 self.comms[*new as usize] = *comm != WORLD || group.contains(&CommRank::in_world(self.rank));
                 Ok(mpi::Call::CommCreate { comm: *comm, group, new: *new })
+            }
+            Call::Define { group, new } => {
+                let group = group.ranks(&self.scope())?;
+                self.comms[*new as usize] = group.contains(&CommRank::in_world(self.rank));
+                Ok(mpi::Call::CommDefine { group, new: *new })
             }
             Call::FreeComm(comm) if *comm == WORLD => Err("the world cannot be freed".to_owned()),
             Call::FreeComm(comm) => {

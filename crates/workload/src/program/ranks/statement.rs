@@ -87,6 +87,11 @@ pub(super) enum Call {
         group: Group,
         new: Comm,
     },
+    /// A communicator that is there already.
+    Define {
+        group: Group,
+        new: Comm,
+    },
     FreeComm(Comm),
     /// A window is made on a communicator.
     Window(Comm, Window),

@@ -133,6 +133,7 @@ all {
   split world color none key 0 as c2
   split c1 color 0 key -1 as c2
   create world group [0, 1] as c3
+  define [1, 0] as c4
   free_comm c1
   barrier
   ibarrier comm c2 as r4
@@ -155,6 +156,7 @@ all {
   neighbor_allgather 8 B with [0, 1]
   ineighbor_alltoall 8 B with [1] as r6
   waitall r4 r5 r6
+  waitall []
 }
 ";
 
@@ -169,7 +171,7 @@ fn every_call_is_read_and_written() {
     let script = parse(ALL).unwrap_or_else(|p| panic!("{p:?}"));
     assert!(script.makes_communicators());
     let all = calls(&script, 1);
-    assert_eq!(all.len(), 49);
+    assert_eq!(all.len(), 51);
     let again = written(&script);
     let body = ALL.split_once("{\n").unwrap().1;
     assert_eq!(again, format!("ranks 2\n\nrank 0 {{\n{body}\nrank 1 {{\n{body}"));
@@ -179,9 +181,10 @@ fn every_call_is_read_and_written() {
     assert_eq!(all[12], Call::Waitany { requests: Arc::from([2, 3]), completed: Arc::from([3]) });
     assert_eq!(all[25], Call::CommSplit { comm: 1, color: Some(0), key: -1, new: 2 });
     assert_eq!(all[26], Call::CommCreate { comm: 0, group: Arc::from([0, 1].map(CommRank::new)), new: 3 });
-    let Call::Collective(v) = &all[38] else { panic!("{:?}", all[38]) };
+    assert_eq!(all[27], Call::CommDefine { group: Arc::from([1, 0].map(CommRank::new)), new: 4 });
+    let Call::Collective(v) = &all[39] else { panic!("{:?}", all[39]) };
     assert_eq!((v.kind, v.counts.as_deref()), (CollectiveKind::Alltoallv, Some(&[8, 9, 9, 8][..])));
-    let Call::Collective(i) = &all[47] else { panic!("{:?}", all[47]) };
+    let Call::Collective(i) = &all[48] else { panic!("{:?}", all[48]) };
     assert_eq!((i.request, i.neighbours.as_deref()), (Some(6), Some(&[CommRank::new(1)][..])));
 }
 

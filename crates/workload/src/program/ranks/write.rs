@@ -85,10 +85,10 @@ pub fn call(text: &mut String, call: &Call) {
         Call::Start(list) => format!("start{}", requests(list)),
         Call::RequestFree(r) => format!("free r{r}"),
         Call::Wait(r) => format!("wait r{r}"),
-        // Without names it would wait for all that are open.
-        Call::Waitall(list) if list.is_empty() => "test".to_owned(),
+        // Without names or brackets it would wait for all that are open.
+        Call::Waitall(list) if list.is_empty() => "waitall []".to_owned(),
         Call::Waitall(list) => format!("waitall{}", requests(list)),
-        Call::Waitany { requests: all, .. } if all.is_empty() => "test".to_owned(),
+        Call::Waitany { requests: all, .. } if all.is_empty() => "waitall []".to_owned(),
         Call::Waitany { requests: all, completed } if completed.is_empty() => {
             format!("waitany{}", requests(all))
         }
@@ -110,6 +110,7 @@ pub fn call(text: &mut String, call: &Call) {
         Call::CommCreate { comm, group: g, new } => {
             format!("create {} group {} as c{new}", communicator(*comm), group(g))
         }
+        Call::CommDefine { group: g, new } => format!("define {} as c{new}", group(g)),
         Call::CommFree(comm) => format!("free_comm {}", communicator(*comm)),
         Call::OneSided(call) => one_sided(call),
         Call::Mark(Mark { kind: MarkKind::Leave, .. }) => "leave".to_owned(),

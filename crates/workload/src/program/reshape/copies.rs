@@ -11,6 +11,7 @@
 //! | collective of some ranks | of the same ranks of copy i |
 //! | making a communicator of all ranks | of all n P ranks |
 //! | making one of some ranks | one for each copy |
+//! | defining one that is there | as making one, and costs nothing |
 //!
 //! One-sided communication is refused. So is a split whose colours do not fit 32 bits when each has n of its own.
 
@@ -152,6 +153,7 @@ impl CopyCalls {
                 let (color, key) = self.part(&call)?;
                 Call::CommSplit { comm, color, key, new }
             }
+            Call::CommDefine { group, new } => Call::CommDefine { group: self.defined(&group), new },
             other => other,
         };
         self.known.see(&call);
@@ -168,6 +170,14 @@ impl CopyCalls {
 
     fn envelope(&self, e: Envelope) -> Result<Envelope, String> {
         Ok(if self.known.get(e.comm)?.of_all { Envelope { peer: self.number(e.peer), ..e } } else { e })
+    }
+
+    /// A group that is there already: of all ranks those of all copies, else one for each copy.
+    fn defined(&self, group: &[CommRank]) -> Arc<[CommRank]> {
+        let of = self.script.ranks();
+        let copies = if group.len() == of as usize { 0..self.count } else { self.copy..self.copy + 1 };
+        let ranks = copies.flat_map(|copy| group.iter().map(move |rank| rank.number() + copy * of));
+        ranks.map(CommRank::new).collect()
     }
 
     /// A collective of all ranks.

@@ -44,7 +44,10 @@ impl Known {
     /// A call goes by.
     fn see(&mut self, call: &Call) {
         match *call {
-            Call::CommDup { new, .. } | Call::CommSplit { new, .. } | Call::CommCreate { new, .. } => {
+            Call::CommDup { new, .. }
+            | Call::CommSplit { new, .. }
+            | Call::CommCreate { new, .. }
+            | Call::CommDefine { new, .. } => {
                 match self.made() {
                     Some((one, _)) => self.by_handle.insert(new, one),
                     None => self.by_handle.remove(&new),

@@ -196,9 +196,11 @@ impl PartCalls {
             Call::Mark(ref mark) => (inside && self.marks(mark)).then_some(call),
             Call::Compute(_) | Call::OneSided(_) => inside.then_some(call),
             // Communicators are there from the beginning of the part.
-            Call::CommDup { .. } | Call::CommSplit { .. } | Call::CommCreate { .. } | Call::CommFree(_) => {
-                Some(call)
-            }
+            Call::CommDup { .. }
+            | Call::CommSplit { .. }
+            | Call::CommCreate { .. }
+            | Call::CommDefine { .. }
+            | Call::CommFree(_) => Some(call),
         })
     }
 

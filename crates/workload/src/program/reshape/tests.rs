@@ -159,8 +159,14 @@ proptest! {
     }
 }
 
-/// True if ranks split off another communicator that has all of them.
+/// True if ranks split off or define another communicator that has all of them.
 fn has_others_of_all(script: &Listed) -> bool {
+    let all = script.ranks.len();
+    let defines =
+        |(call, _): &(Call, u32)| matches!(call, Call::CommDefine { group, .. } if group.len() == all);
+    if script.ranks[0].iter().any(defines) {
+        return true;
+    }
     let mut made = script.ranks.iter().map(|calls| {
         calls
             .iter()

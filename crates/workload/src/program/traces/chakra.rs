@@ -24,7 +24,7 @@ use crate::program::{
     place::Place,
 };
 use base::{index::RankId, param::Built, sorted::SortedMap};
-use kinds::{ABSENT, MISSING, SIZELESS, TIMELESS, UNREAD};
+use kinds::{ABSENT, CONTROL, FOREIGN, MISSING, SIZELESS, TIMELESS, UNREAD};
 use node::Node;
 use pieces::Making;
 use std::sync::Arc;
@@ -132,6 +132,7 @@ impl Graph for Chakra {
         let mut nodes = self.nodes(rank)?;
         let mut met = RankNotes::new(rank);
         nodes.iter().filter(|node| node.groups.is_none()).for_each(|_| met.met(UNREAD, &self.notes));
+        met.met_times(CONTROL, nodes.iter().map(|node| node.control).sum(), &self.notes);
         let order = node::order(&mut nodes, || met.met(MISSING, &self.notes))
             .map_err(|what| Damage(format!("{}: {what}", self.paths[rank.index()])))?;
         let making = Making {
@@ -159,13 +160,21 @@ impl Graph for Chakra {
             ABSENT => format!(
                 "{n} communication nodes are with ranks that have no file, and take their recorded time"
             ),
+            FOREIGN => format!(
+                "{n} communication nodes are of a group that their rank is not in, and take their recorded time"
+            ),
+            CONTROL => format!(
+                "{n} control dependencies are passed over: they say which operator called which, and that one need not be over"
+            ),
             UNREAD => {
                 format!("{n} lists of process groups cannot be read: the ranks that name a group are in it")
             }
             _ => format!("{n} nodes are of a type that is not known, and take their recorded time"),
         };
-        let dropped =
-            |(kind, n)| Dropped { text: text(kind, n), messages: !matches!(kind, TIMELESS | MISSING) };
+        let dropped = |(kind, n)| Dropped {
+            text: text(kind, n),
+            messages: !matches!(kind, TIMELESS | MISSING | CONTROL),
+        };
         self.notes.totals().into_iter().map(dropped).collect()
     }
 

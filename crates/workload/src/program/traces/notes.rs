@@ -52,9 +52,16 @@ impl RankNotes {
     /// Something of this kind was met. It is handed over at once: a run may end before the rank does.
     #[cold]
     pub(super) fn met(&mut self, kind: u64, notes: &Notes) {
-        let count = self.met.entry(kind).or_default();
-        *count += 1;
-        notes.set(kind, self.rank, *count);
+        self.met_times(kind, 1, notes);
+    }
+
+    /// The same for so many.
+    pub(super) fn met_times(&mut self, kind: u64, times: u64, notes: &Notes) {
+        if times > 0 {
+            let count = self.met.entry(kind).or_default();
+            *count += times;
+            notes.set(kind, self.rank, *count);
+        }
     }
 }
 

@@ -15,12 +15,14 @@ use super::{
     files::{Listed, RankLines, Ranks},
     notes::{Notes, RankNotes},
     requests::Requests,
+    siblings::siblings,
     words::{Scale, computation, wrong},
 };
 use crate::program::{
     Damage, UNKNOWN_BYTES,
     input::Input,
     mpi::{Call, Calls, CollectiveKind, Dropped, Mode, Script, WORLD},
+    place::Place,
 };
 use ahead::{Name, ended_by_tests, opened};
 use arguments::{Arguments, envelope, is_type, times};
@@ -67,6 +69,9 @@ const ACTIONS: [&str; 29] = [
     "compute",
 ];
 
+/// Bytes of a file in which its first line is looked for.
+const HEAD: u64 = 1 << 12;
+
 /// Kinds of [`Notes`].
 const SPLIT: u64 = 0;
 const UNOPENED: u64 = 1;
@@ -80,6 +85,40 @@ pub(in crate::program) fn begins(head: &[u8]) -> bool {
     let mut words = line.unwrap_or("").split_ascii_whitespace();
     let rank = words.next().is_some_and(|word| word.parse::<u32>().is_ok());
     rank && words.next().is_some_and(is_action)
+}
+
+/// The number of the first line of a text and its action, if that begins with the number of a rank and a word that is no action.
+pub(in crate::program) fn unknown_action(head: &[u8]) -> Option<(usize, String)> {
+    let text = std::str::from_utf8(head).ok()?;
+    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let (number, line) = text.lines().enumerate().find(|(_, line)| says(line))?;
+    let mut words = line.split_ascii_whitespace();
+    let _: u32 = words.next()?.parse().ok()?;
+    let action = words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+    (!is_action(action)).then(|| (number + 1, base::visible::name(action).into_owned()))
+}
+
+/// The rank of the first line.
+fn first_rank(file: &Place) -> Option<u32> {
+    let head = Input::at(file.clone()).head(HEAD).ok()?;
+    let text = String::from_utf8_lossy(&head);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// A file of all ranks. If it has lines of one rank alone, the files of the others may be found by its name: each has the rank that its name says.
+fn named(input: &Input<'_>, whole: Built<Ranks>) -> Built<Ranks> {
+    if input.is_alone() || whole.as_ref().is_ok_and(|ranks| ranks.len() > 1) {
+        return whole;
+    }
+    let help = "name one of the files of ranks, which differ in the number of the rank (`t-0.txt`, `t-1.txt`), or a list file: a text with the name of \
+                each rank's file in a line";
+    let files = siblings(input).map_err(|problem| vec![problem.help(help)])?;
+    let own = |(rank, file): (u32, &Place)| first_rank(file) == Some(rank);
+    if files.len() > 1 && (0..).zip(&files).all(own) {
+        return Ranks::each(input, files);
+    }
+    whole.map_err(|problems| problems.into_iter().map(|problem| problem.help(help)).collect())
 }
 
 fn is_action(word: &str) -> bool {
@@ -128,11 +167,15 @@ pub(in crate::program) fn read(
         Ranks::all(input, |line| *found = found.or_else(|| naming(line)))
     };
     let ranks = Arc::new(match listed.map(|l| l.paths) {
-        None => all(input, &mut found)?,
+        None => {
+            let whole = all(input, &mut found);
+            named(input, whole)?
+        }
         Some(paths) if paths.len() == 1 => all(&Input::at(paths[0].clone()), &mut found)?,
         Some(paths) => Ranks::each(input, paths)?,
     });
     if let Ranks::Each(_) = &*ranks {
+        found = None;
         // The first rank may have no transfers, but few of them have none.
         'ranks: for rank in RankId::first(ranks.len().min(16)) {
             let mut lines = RankLines::new(&ranks, rank);

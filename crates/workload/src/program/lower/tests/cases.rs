@@ -288,6 +288,22 @@ fn created_and_duplicated_communicators_work_too() {
     assert_eq!(contexts.len(), 4, "world, its copy, the pair, its copy: {contexts:?}");
 }
 
+/// Ranks say what is there: no operation, and each definition of a group is a communicator of its own.
+#[test]
+fn communicators_that_are_there_cost_nothing() {
+    let define = |group: [u32; 2], new| Call::CommDefine { group: group.map(CommRank::new).into(), new };
+    let to = |comm, peer| Envelope { comm, ..message(peer) };
+    let ranks = vec![
+        vec![define([2, 0], 1), define([2, 0], 2), Call::Send(to(1, 0), Mode::Standard)],
+        vec![define([2, 0], 1)],
+        vec![define([2, 0], 7), define([2, 0], 9), Call::Recv(to(7, 1))],
+    ];
+    let done = run(ranks.clone(), 0).unwrap();
+    assert_eq!(done.matches.iter().map(|m| (m.from, m.to)).collect::<Vec<_>>(), [(0, 2)]);
+    let program = program(ranks).unwrap();
+    assert_eq!([0, 1, 2].map(|rank| ops(&program, rank).ops.len()), [1, 0, 1]);
+}
+
 #[test]
 fn mistakes_are_reported_with_their_place() {
     let columns = |calls| damage(calls);
@@ -329,6 +345,10 @@ fn ranks_that_miss_a_communicator_call_are_reported() {
     };
     assert!(columns(vec![vec![create([0, 0])]; 2]).contains("twice"));
     assert!(columns(vec![vec![create([0, 2])]; 2]).contains("has not"));
+    let define = |group: [u32; 2]| Call::CommDefine { group: group.map(CommRank::new).into(), new: 1 };
+    assert!(columns(vec![vec![define([0, 0])]; 2]).contains("twice"));
+    assert!(columns(vec![vec![define([0, 2])]; 2]).contains("has not"));
+    assert!(columns(vec![vec![define([0, 1])], vec![]]).contains("only 1 of the 2 ranks"));
     let undeclared = Listed { ranks: vec![vec![(dup(WORLD), 0)]], makes_communicators: false };
     let program = lower(Arc::new(undeclared), options()).unwrap();
     let error = program.open(RankId::new(0)).fill(&mut Batch::default()).unwrap_err();

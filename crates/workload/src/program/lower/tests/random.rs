@@ -45,6 +45,7 @@ pub(in crate::program) fn program(seed: u64, size: u32, steps: u32) -> Listed {
             9..11 => writer.shift(),
             11..15 => writer.collective(),
             15..18 => writer.waits(),
+            18 if writer.below(3) == 0 => writer.define(),
             18 => writer.split(),
             _ => (0..size).for_each(|r| writer.call(r, Call::Compute(u64::from(r)))),
         }
@@ -201,6 +202,21 @@ impl Writer {
                 _ => self.call(rank, Call::Waitall(some.into())),
             }
         }
+    }
+
+    /// Ranks in any order that have a communicator already; others may say it, too.
+    fn define(&mut self) {
+        let (new, size) = (self.comms.len() as u32, self.ranks.len() as u32);
+        let mut order: Vec<(u32, u32)> = (0..size).map(|rank| (self.below(1 << 20), rank)).collect();
+        order.sort_unstable();
+        order.truncate(1 + self.below(size) as usize);
+        let group: Arc<[CommRank]> = order.iter().map(|&(_, rank)| CommRank::new(rank)).collect();
+        for rank in 0..size {
+            if group.contains(&CommRank::new(rank)) || self.below(2) == 0 {
+                self.call(rank, Call::CommDefine { group: Arc::clone(&group), new });
+            }
+        }
+        self.comms.push((new, order.into_iter().map(|(_, rank)| rank).collect()));
     }
 
     fn split(&mut self) {

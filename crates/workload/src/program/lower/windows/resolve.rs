@@ -150,7 +150,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn call(&mut self, call: &Call, position: u32) -> Result<(), String> {
         match *call {
-            Call::CommDup { new, .. } | Call::CommSplit { new, .. } | Call::CommCreate { new, .. } => {
+            Call::CommDup { new, .. }
+            | Call::CommSplit { new, .. }
+            | Call::CommCreate { new, .. }
+            | Call::CommDefine { new, .. } => {
                 match self.comms.made(self.rank, self.made).flatten() {
                     Some(given) => _ = self.known.insert(new, given),
                     None => _ = self.known.remove(&new),

@@ -1,6 +1,6 @@
 //! The JSON form: an object with a list `workload_graph`, whose nodes have their attributes as keys.
 
-use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, groups_of};
+use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, control, groups_of};
 use crate::program::{Damage, place::Place, traces::files};
 use serde::Deserialize;
 
@@ -20,6 +20,8 @@ struct Written {
     kind: u64,
     #[serde(default)]
     data_deps: Vec<u64>,
+    #[serde(default)]
+    ctrl_deps: Vec<u64>,
     #[serde(default)]
     runtime: u64,
     #[serde(default)]
@@ -62,6 +64,7 @@ fn node(n: Written) -> Node {
     Node {
         id: n.id,
         kind: n.kind,
+        control: control(&n.ctrl_deps, &n.data_deps),
         after: n.data_deps,
         micros: n.runtime,
         operations: n.num_ops,

@@ -3,7 +3,7 @@
 //! A message is fields, each a number and a type of three bits before its value: 0 a number of seven bits a byte, 1 eight bytes, 2 a length and so many
 //! bytes, 5 four bytes. Lists of numbers are packed into one field, or not.
 
-use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, groups_of};
+use super::node::{COLLECTIVE, Comm, METADATA, Node, RECV, SEND, collective_of, control, groups_of};
 use crate::program::{Damage, place::Place, traces::files};
 use std::io::{BufRead, Read};
 
@@ -127,19 +127,16 @@ pub(super) fn read(file: &Place) -> Result<Vec<Node>, Damage> {
 
 fn node(message: &[u8]) -> Option<Node> {
     let (mut node, mut comm, mut name, mut inputs) = (Node::default(), Comm::default(), "", "");
+    let mut called = Vec::new();
     for field in Fields(message) {
         match field.ok()? {
             (1, Value::Number(id)) => node.id = id,
             (2, Value::Bytes(text)) => name = std::str::from_utf8(text).unwrap_or(""),
             (3, Value::Number(kind)) => node.kind = kind,
+            (4, Value::Number(id)) => called.push(id),
+            (4, Value::Bytes(packed)) => numbers(packed, &mut called)?,
             (5, Value::Number(id)) => node.after.push(id),
-            (5, Value::Bytes(mut packed)) => {
-                while !packed.is_empty() {
-                    let (id, rest) = number(packed)?;
-                    node.after.push(id);
-                    packed = rest;
-                }
-            }
+            (5, Value::Bytes(packed)) => numbers(packed, &mut node.after)?,
             (7, Value::Number(micros)) => node.micros = micros,
             (8, Value::Bytes(tensors)) => {
                 for field in Fields(tensors) {
@@ -152,6 +149,7 @@ fn node(message: &[u8]) -> Option<Node> {
             _ => {}
         }
     }
+    node.control = control(&called, &node.after);
     if matches!(node.kind, SEND | RECV | COLLECTIVE) {
         comm.collective = comm.collective.or_else(|| collective_of(name));
         node.comm = Some(Box::new(comm));
@@ -159,6 +157,16 @@ fn node(message: &[u8]) -> Option<Node> {
     let tells = node.kind == METADATA && name.contains("process_group:init");
     node.groups = if tells { groups_of(inputs) } else { Some(Vec::new()) };
     Some(node)
+}
+
+/// Numbers that stand packed behind each other.
+fn numbers(mut packed: &[u8], all: &mut Vec<u64>) -> Option<()> {
+    while !packed.is_empty() {
+        let (id, rest) = number(packed)?;
+        all.push(id);
+        packed = rest;
+    }
+    Some(())
 }
 
 /// An attribute: its name is field 1, its value one of the others. Numbers of fields 15 and 17 are folded at zero.

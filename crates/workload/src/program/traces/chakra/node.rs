@@ -1,7 +1,7 @@
 //! Nodes of both forms, and an order in which they can be done.
 
 use crate::program::traces::words::{bytes, computation};
-use base::sorted::SortedMap;
+use base::sorted::{SortedMap, SortedSet};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A node, as far as it matters here.
@@ -12,6 +12,8 @@ pub(super) struct Node {
     pub(super) kind: u64,
     /// Nodes whose data it needs, by id; after [`order`] by place.
     pub(super) after: Vec<u64>,
+    /// How many control dependencies it has on other nodes than those.
+    pub(super) control: u64,
     /// Recorded time in microseconds.
     pub(super) micros: u64,
     /// Operations that it does.
@@ -35,6 +37,13 @@ pub(super) struct Comm {
     pub(super) tag: u32,
     pub(super) root: u32,
     pub(super) group: Option<String>,
+}
+
+/// How many of the control dependencies are none of data.
+pub(super) fn control(control: &[u64], data: &[u64]) -> u64 {
+    let data: SortedSet<u64> = data.iter().copied().collect();
+    let others: SortedSet<u64> = control.iter().copied().filter(|id| !data.contains(id)).collect();
+    others.len() as u64
 }
 
 impl Node {

@@ -1,7 +1,7 @@
 //! Pieces of work of a rank's nodes.
 
 use super::{
-    kinds::{ABSENT, SIZELESS, TIMELESS, UNKNOWN},
+    kinds::{ABSENT, FOREIGN, SIZELESS, TIMELESS, UNKNOWN},
     node::{COLLECTIVE, COMP, Comm, MEM_LOAD, MEM_STORE, METADATA, Node, RECV, SEND},
 };
 use crate::program::{
@@ -121,9 +121,11 @@ impl Making<'_> {
         if size == 1 && comm.bytes.is_some() {
             return Err(ABSENT);
         }
-        if group.members.iter().any(|rank| rank.number() >= self.ranks) || !group.members.contains(&self.rank)
-        {
+        if group.members.iter().any(|rank| rank.number() >= self.ranks) {
             return Err(ABSENT);
+        }
+        if !group.members.contains(&self.rank) {
+            return Err(FOREIGN);
         }
         // A barrier moves nothing.
         let (number_of, bytes) = match (comm.collective, comm.bytes) {

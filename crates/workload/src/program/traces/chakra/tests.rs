@@ -207,6 +207,53 @@ fn what_cannot_be_replayed_is_counted() {
     }
 }
 
+/// A rank that is not in the group of its collective has a file all the same.
+#[test]
+fn a_rank_outside_of_a_group_is_none_without_a_file() {
+    let group = |ranks: &str| {
+        let list = format!("[{{\\\"pg_name\\\": \\\"7\\\", \\\"ranks\\\": [{ranks}]}}]");
+        let said = format!(
+            "{{\"Id\": 0, \"NodeType\": 1, \"Name\": \"process_group:init\", \"inputs\": \"{list}\"}}"
+        );
+        [said, node(1, 7, "", "\"comm_type\": 0, \"comm_size\": 64, \"pg_name\": \"7\",")].join(",")
+    };
+    for (ranks, said) in [
+        ("0, 1", "1 communication nodes are of a group that their rank is not in"),
+        ("0, 1, 3", "3 communication nodes are with ranks that have no file"),
+    ] {
+        let nodes = group(ranks);
+        let folder = Folder::json(&[&nodes, &nodes, &nodes]);
+        let program = folder.program();
+        (0..3).for_each(|rank| _ = operations(&*program, rank).unwrap());
+        let remarks = program.remarks();
+        assert!(remarks.len() == 1 && remarks[0].text.starts_with(said), "{ranks}: {remarks:?}");
+    }
+}
+
+/// Those that are of data, too, are not passed over; of either form.
+#[test]
+fn control_dependencies_are_counted() {
+    let nodes = [
+        node(1, 4, "", ""),
+        node(2, 4, "", "\"ctrl_deps\": [1],"),
+        node(3, 4, "2", "\"ctrl_deps\": [1, 2],"),
+    ];
+    let calc =
+        |id, more: &[Vec<u8>]| [&[number(1, id), number(3, 4), number(7, 2)][..], more].concat().concat();
+    let messages = messages(&[
+        calc(1, &[]),
+        calc(2, &[bytes(4, &[1])]),
+        calc(3, &[number(5, 2), number(4, 1), number(4, 2)]),
+    ]);
+    for folder in [Folder::json(&[&nodes.join(",")]), Folder::new("et", &[messages])] {
+        let program = folder.program();
+        operations(&*program, 0).unwrap();
+        let remarks = program.remarks();
+        assert!(remarks.len() == 1 && remarks[0].text.starts_with("2 control dependencies"), "{remarks:?}");
+        assert!(!remarks[0].missing, "no message is missing");
+    }
+}
+
 #[test]
 fn damage_is_refused() {
     let refused = |nodes: &str| {

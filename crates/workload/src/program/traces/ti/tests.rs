@@ -264,3 +264,58 @@ fn changed_bytes_never_panic() {
         }
     }
 }
+
+/// Files of ranks are found by the name of any; files that only look like it are traces of their own.
+#[test]
+fn files_of_ranks_are_found_by_the_name_of_one() {
+    let folder = std::env::temp_dir().join(format!("netloom-ti-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let read = |name: &str| {
+        let read = Content::read(&Input::file(folder.join(name)), Scale::DEFAULT);
+        read.map(|(_, content)| content.ranks()).map_err(|problems| {
+            let problem = &problems[0];
+            (problem.message.clone(), problem.help.clone().unwrap_or_default())
+        })
+    };
+    for rank in 0..3 {
+        write(&format!("t-{rank}.txt"), &format!("# by rank\n{rank} init\n{rank} barrier\n"));
+        write(&format!("own-{rank}.txt"), "0 init\n0 compute 5\n");
+        write(&format!("all-{rank}.txt"), "0 init\n1 init\n0 send 1 0 8\n1 recv 0 0 8\n");
+    }
+    for (name, ranks) in [("t", 3), ("own", 1), ("all", 2)] {
+        for rank in 0..3 {
+            assert_eq!(read(&format!("{name}-{rank}.txt")), Ok(ranks), "{name} {rank}");
+        }
+    }
+    write("list", "t-0.txt\nt-1.txt\n");
+    assert_eq!(read("list"), Ok(2));
+    std::fs::remove_file(folder.join("t-1.txt")).unwrap();
+    for name in ["t-0.txt", "t-2.txt"] {
+        let (message, help) = read(name).unwrap_err();
+        assert!(message.contains("the file of rank 1, ") && help.contains("a list file"), "{message} {help}");
+    }
+    write("last.txt", "5 init\n");
+    let (message, help) = read("last.txt").unwrap_err();
+    assert!(message.ends_with("last.txt: rank 0 has no line, but a later one has"), "{message}");
+    assert!(help.contains("a list file"), "{help}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn an_unknown_action_is_named_with_its_line() {
+    let refused = |text: &str| {
+        let problems = Content::read(&Input::bytes("x", text.as_bytes()), Scale::DEFAULT).err().unwrap();
+        problems[0].message.clone()
+    };
+    assert!(
+        refused("# a\n\n0 begin 3\n0 barrier\n")
+            .contains("line 3 begins with a rank, but `begin` is no action")
+    );
+    assert!(!refused("0 17 3\n").contains("no action") && !refused("a begin\n").contains("no action"));
+}
+
+#[test]
+fn a_wait_for_nothing_is_a_wait() {
+    assert_eq!(of_one(&["init", "waitall", "barrier"]), ["waitall []", "barrier"]);
+}

@@ -252,7 +252,7 @@ impl Lines<'_, '_> {
                 self.wait(all)?;
             }
             Call::Probe(_) => self.writer.losses.probes += 1,
-            Call::CommFree(_) | Call::Mark(_) => {}
+            Call::CommDefine { .. } | Call::CommFree(_) | Call::Mark(_) => {}
             Call::OneSided(call) => {
                 self.writer.losses.one_sided += 1;
                 if let OneSided::Transfer { request: Some(request), .. } = call {
