@@ -414,3 +414,26 @@ fn ranks_that_call_different_collectives() {
     let swapped = "ranks 2\nrank 0 {\n barrier\n allreduce 8 B\n}\nrank 1 {\n allreduce 8 B\n barrier\n}\n";
     judge_program(swapped, DONE, ("incomplete", FLAG, &[]));
 }
+
+/// A message that is only slow is not starved, and a workload that is over lacks no samples.
+#[test]
+fn single_messages_of_flow() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let cases: [(&str, &str, Case); 3] = [
+        ("0 0 3 1000", "one message", case("over", &[], "ok")),
+        ("0 0 3 1 100", "a hundred bytes per second", case("slow", &[], "ok")),
+        ("0 0 3 1 1e-9", "for thirty years", case("too slow", &[], "incomplete")),
+    ];
+    for (line, name, case) in cases {
+        fs::write(directory.path().join("pairs.txt"), line).expect("written");
+        let text = PROGRAM
+            .replace(
+                "workload = \"trace\"\nfile = \"program.ranks\"",
+                "workload = \"pairs\"\nfile = \"pairs.txt\"",
+            )
+            .replace("kind = \"packet\"", "kind = \"flow\"");
+        let lacks: &[&str] = if case.state == "ok" { &["starved", "too-few-samples"] } else { &["starved"] };
+        let case = Case { name, lines: DONE, lacks, ..case };
+        judge(directory.path(), &text, &[case]);
+    }
+}

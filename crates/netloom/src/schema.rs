@@ -29,7 +29,7 @@ use base::{
 };
 use fabric::registry::Topology;
 use model::ModelEntry;
-use packet::router::pipeline::ABOUT as ROUTER;
+use packet::pipeline::ABOUT as ROUTER;
 use portals::nic;
 use serde_json::{Map, Value as Json, json};
 use workload::registry::{OUTSTANDING, SIZE_DISTRIBUTION, SIZE_FILE, SIZES, Takes};

@@ -1,6 +1,6 @@
 //! What bubble flow control asks of routing and workloads, refused by name where it is missing.
 
-use crate::{config::PacketConfig, router::pipeline::FlowControl, sections, transport::config as transport};
+use crate::{config::PacketConfig, pipeline::FlowControl, sections, transport::config as transport};
 use base::diag::{Diagnostic, Diagnostics};
 use model::{Parts, setup::JobSetup};
 

@@ -13,7 +13,7 @@ use crate::{
     memory,
     multicast::limits,
     partitions,
-    router::pipeline::{Speculation, presets},
+    pipeline::{Speculation, presets},
     router::registry::{PIPELINED, RouterEntry, chosen},
     run, section, sections, services,
     setup::Setup,

@@ -1,6 +1,6 @@
 //! Parameters of the packet model, as it reads them.
 
-use super::router::pipeline::Pipeline;
+use super::pipeline::Pipeline;
 use base::time::Ps;
 use model::section::Listed;
 use std::fmt;

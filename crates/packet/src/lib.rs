@@ -31,6 +31,7 @@ pub mod network;
 pub mod observe;
 pub mod on_demand;
 mod partitions;
+pub mod pipeline;
 pub mod places;
 #[cfg(test)]
 mod planted;

@@ -2,7 +2,7 @@
 
 use super::{
     config::{Arbiter, PacketConfig, RoutePer},
-    router::pipeline::{Context, Pipeline},
+    pipeline::{Context, Pipeline},
     router::registry::{self, RouterEntry},
     sections::ROUTER_CHOICE,
 };

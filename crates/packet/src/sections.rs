@@ -8,7 +8,7 @@ use crate::{
         directors::{DIRECTORS, DirectorEntry},
         predict::{PREDICTORS, PredictorEntry},
     },
-    router::pipeline::{self, presets::PRESETS},
+    pipeline::{self, presets::PRESETS},
     router::{
         allocator::{ALLOCATORS, AllocatorEntry},
         arbiter::{ARBITERS, ArbiterEntry},

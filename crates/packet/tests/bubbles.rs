@@ -14,7 +14,7 @@ use model::{
 };
 use packet::{
     Setup,
-    router::pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio},
+    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio},
     router::{
         allocator::ALLOCATORS,
         arbiter::Arbiter,

@@ -11,7 +11,7 @@ use model::{
 };
 use packet::{
     Setup,
-    router::pipeline::{FlowControl, Pipeline, Ratio},
+    pipeline::{FlowControl, Pipeline, Ratio},
     router::{
         allocator::ALLOCATORS,
         registry::{clocked, named},

@@ -5,7 +5,7 @@
 use base::param::Value;
 use model::setup::Until;
 use packet::{
-    router::pipeline::Pipeline,
+    pipeline::Pipeline,
     router::registry::{ROUTERS, clocked, named},
     samples, simulate,
 };

@@ -11,7 +11,7 @@ use model::{
 };
 use packet::{
     Setup,
-    router::pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
+    pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
     router::{
         allocator::ALLOCATORS,
         arbiter::{ARBITERS, Arbiter},

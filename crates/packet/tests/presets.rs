@@ -5,7 +5,7 @@
 use base::param::Value;
 use model::setup::Until;
 use packet::{
-    router::pipeline::{
+    pipeline::{
         FlowControl, Pipeline,
         presets::{Loop, PRESETS},
     },

@@ -12,7 +12,7 @@ use model::{
 };
 use packet::{
     Setup,
-    router::pipeline::{FlowControl, Pipeline, Ratio, Speculation},
+    pipeline::{FlowControl, Pipeline, Ratio, Speculation},
     router::registry::{clocked, named},
     samples,
     services::classes::{ABOUT, Order, Services},

@@ -11,7 +11,7 @@ use model::{
     ModelEntry,
     section::{Chosen, OwnSection, Section},
 };
-use packet::router::pipeline::presets::{Loop, PRESETS, PresetEntry};
+use packet::pipeline::presets::{Loop, PRESETS, PresetEntry};
 
 /// The key of `[fabric]` link classes.
 pub(crate) const KEY: &str = "vc_buffer";
@@ -56,7 +56,7 @@ pub(super) fn fill(
 
 /// The preset that `[router]` names.
 fn preset(own: &[OwnSection]) -> Option<&'static PresetEntry> {
-    let router = own.iter().find(|s| s.entry.about.name == packet::router::pipeline::ABOUT.name)?;
+    let router = own.iter().find(|s| s.entry.about.name == packet::pipeline::ABOUT.name)?;
     match router.section.get(PRESET) {
         Some(Value::Text(name)) => find(PRESETS, name),
         _ => None,

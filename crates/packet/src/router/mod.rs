@@ -6,7 +6,6 @@ pub mod arbiter;
 mod clock;
 pub mod input_queued;
 pub mod output_queued;
-pub mod pipeline;
 pub mod pipelined;
 pub mod registry;
 pub mod window;

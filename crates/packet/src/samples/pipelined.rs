@@ -2,7 +2,7 @@
 
 use crate::{
     Setup,
-    router::pipeline::{Pipeline, Ratio, Speculation},
+    pipeline::{Pipeline, Ratio, Speculation},
     router::{allocator, registry},
     samples, simulate,
 };

@@ -1,7 +1,7 @@
 //! From section `[service]` and the jobs' keys to the classes of a run.
 
 use super::classes::{ABOUT, Services};
-use crate::{config::PacketConfig, router::pipeline::Pipeline, router::registry, section::TAKES_SECTION};
+use crate::{config::PacketConfig, pipeline::Pipeline, router::registry, section::TAKES_SECTION};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Problem, Unread},

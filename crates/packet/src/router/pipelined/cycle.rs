@@ -1,7 +1,7 @@
 //! Cycles: arrivals, steps, sleep.
 
 use super::{Pipelined, Work};
-use crate::router::pipeline::Sharing;
+use crate::pipeline::Sharing;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},

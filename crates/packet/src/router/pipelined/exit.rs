@@ -1,7 +1,7 @@
 //! From the switch to the link: at once, or through queues at the output.
 
 use super::Pipelined;
-use crate::router::pipeline::{FlowControl, Ratio, Sharing};
+use crate::pipeline::{FlowControl, Ratio, Sharing};
 use crate::{
     congestion_control::marks::Queue,
     effects::{Fx, Record},

@@ -22,7 +22,7 @@ use crate::{
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
     network::{End, Line, Network},
-    router::pipeline::{FlowControl, Pipeline, Sharing},
+    pipeline::{FlowControl, Pipeline, Sharing},
     rows::Chunk,
 };
 use crate::{

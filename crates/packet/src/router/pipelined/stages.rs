@@ -8,7 +8,7 @@ use crate::places::LocalPort;
 use crate::{
     effects::Fx,
     net::{Net, Static, channels},
-    router::pipeline::{Sharing, Speculation},
+    pipeline::{Sharing, Speculation},
     router::{
         allocator::{ALLOCATORS, Request},
         arbiter::Arbiter,

@@ -148,7 +148,7 @@ pub fn applied(section: &Section, router: &str) -> Result<Values, Vec<Problem>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router::pipeline::{ABOUT, Context, FlowControl, Pipeline};
+    use crate::pipeline::{ABOUT, Context, FlowControl, Pipeline};
     use base::diag::Place;
 
     fn section(preset: &str, given: &[(&str, Value)]) -> Section {
