@@ -141,7 +141,7 @@ pub enum Stationarity {
     TooFew,
 }
 
-/// Compares the means of the two halves of a run (the idea of Geweke's diagnostic, 1992), then looks for a single step ([`step`]).
+/// Compares the means of the two halves of a run (the idea of Geweke's diagnostic, 1992), then looks for a single step (`step`).
 ///
 /// They differ if their distance exceeds both three standard errors, estimated by batch means in each half, and
 /// [`DRIFT_TOLERANCE`] of the mean. A start-up transient that a warm-up should have cut off shows as drift.
