@@ -28,10 +28,13 @@ impl Programs {
     /// True if the ranks of some job stop whatever the model: a run ends in a deadlock.
     #[must_use]
     pub fn stop(&self) -> bool {
-        let stops = |found: &Result<Untimed, Damage>| {
-            matches!(found, Ok(Untimed { outcome: workload::program::untimed::Outcome::Stops(_), .. }))
-        };
-        self.0.iter().any(|(_, found)| stops(found))
+        self.0.iter().any(|(_, found)| found.as_ref().is_ok_and(Untimed::stops))
+    }
+
+    /// True if a job's program cannot be read to its end: a run ends with the same error.
+    #[must_use]
+    pub fn damaged(&self) -> bool {
+        self.0.iter().any(|(_, found)| found.is_err())
     }
 
     /// What was found, in sentences; of several jobs each with its name.
@@ -41,7 +44,7 @@ impl Programs {
         let said = |(name, found): &(String, Result<Untimed, Damage>)| {
             let lines = match found {
                 Ok(found) => found.lines(),
-                Err(Damage(message)) => vec![format!("not looked at: {message}")],
+                Err(Damage(message)) => vec![format!("WRONG: {message}")],
             };
             let name = if several { format!("{}: ", base::visible::name(name)) } else { String::new() };
             lines.into_iter().map(move |line| format!("{name}{line}")).collect::<Vec<_>>()
@@ -59,6 +62,7 @@ impl Programs {
         lines.extend(dropped.map(|remark| ("not used", remark.text.clone())));
         let wrong = self.0.iter().any(|(_, found)| found.as_ref().is_ok_and(Untimed::is_wrong));
         let verdict = match (self.stop(), wrong) {
+            _ if self.damaged() => "this experiment cannot run: a program cannot be read",
             (true, _) => "this experiment can run, but ends in a deadlock of its ranks",
             (false, true) => "this experiment can run, but its programs are not whole",
             (false, false) => "this experiment can run",

@@ -54,7 +54,11 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
         Format::Text => console.print(&(head + &text(&prepared, &programs) + &tail))?,
         Format::Json => console.print_json(&json)?,
     }
-    Ok(if programs.stop() { Exit::Deadlock } else { Exit::Done })
+    Ok(match (programs.damaged(), programs.stop()) {
+        (true, _) => Exit::Experiment,
+        (false, true) => Exit::Deadlock,
+        (false, false) => Exit::Done,
+    })
 }
 
 /// What threads could gain, in lines and as an object.

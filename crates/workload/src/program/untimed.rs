@@ -60,8 +60,8 @@ impl Untimed {
         };
         let remarks = program.remarks();
         let open = tables.ops.iter().any(|op| match op.kind {
-            Kind::Recv => op.peer == ANY_RANK || op.tag == ANY_TAG,
-            Kind::Probe | Kind::JoinAny => true,
+            Kind::Recv | Kind::Probe => op.peer == ANY_RANK || op.tag == ANY_TAG,
+            Kind::JoinAny => true,
             Kind::Send | Kind::Calc | Kind::Join => false,
         });
         let eager = Walk::of(&tables, true);
@@ -77,9 +77,13 @@ impl Untimed {
     /// True if a run is no run of the whole program, whatever the network: ranks stop, messages are not received, or calls do not fit.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
-        matches!(self.outcome, Outcome::Stops(_))
-            || self.unreceived > 0
-            || self.remarks.iter().any(|r| r.missing)
+        self.stops() || self.unreceived > 0 || self.remarks.iter().any(|r| r.missing)
+    }
+
+    /// True if ranks stop whatever the network. Where they meet messages from anybody, another order than the one that was tried may do.
+    #[must_use]
+    pub fn stops(&self) -> bool {
+        matches!(self.outcome, Outcome::Stops(_)) && !self.open
     }
 
     /// A word for it.
@@ -97,15 +101,21 @@ impl Untimed {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let among = if self.open { "; receives from anybody were tried in one order" } else { "" };
-        let said = |s: &Stopped| format!("{} ranks cannot go on: {}", s.ranks, s.first);
+        let said = |s: &Stopped| {
+            format!("{} {} cannot go on: {}", s.ranks, if s.ranks == 1 { "rank" } else { "ranks" }, s.first)
+        };
         let mut lines = vec![match &self.outcome {
             Outcome::TooLong => format!("not looked at: the program has more than {MOST} operations"),
             Outcome::Ends => format!("all ranks come to their ends, whether sends wait or not{among}"),
             Outcome::NeedsEager(s) => format!("where sends wait for their receives {}{among}", said(s)),
+            Outcome::Stops(s) if self.open => {
+                format!("perhaps WRONG: whether sends wait or not {}{among}", said(s))
+            }
             Outcome::Stops(s) => format!("WRONG: whether sends wait or not {}{among}", said(s)),
         }];
         if self.unreceived > 0 {
-            lines.push(format!("WRONG: nobody receives {} messages", self.unreceived));
+            let messages = if self.unreceived == 1 { "message" } else { "messages" };
+            lines.push(format!("WRONG: nobody receives {} {messages}", self.unreceived));
         }
         let wrong = self.remarks.iter().filter(|remark| remark.flag == Remark::MISMATCH);
         lines.extend(wrong.map(|remark| format!("WRONG: {}", remark.text)));
