@@ -151,6 +151,8 @@ pub struct Sharing {
     newly_detached: Vec<u32>,
     /// Bundles that may join a pool before the next solution.
     joining: Vec<u32>,
+    /// Some flow has had a rate of its own.
+    rates: bool,
     /// When something happens next.
     upcoming: FineTime,
     delays: Delays,
@@ -189,6 +191,7 @@ impl Sharing {
             moved: Vec::new(),
             newly_detached: Vec::new(),
             joining: Vec::new(),
+            rates: false,
             upcoming: FineTime::NEVER,
             delays: Delays::default(),
             #[cfg(test)]
@@ -262,6 +265,7 @@ impl Sharing {
         self.begun += 1;
         self.active += 1;
         let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
+        self.rates |= own.is_finite();
         let cap = held.min(self.rules.windowed(row.latency));
         let (order, begun) = (self.begun, at.rounded());
         let flow = Flow { route, tag, work, cap, held, own, bundle: NONE, order, begun };
@@ -462,8 +466,9 @@ impl Sharing {
             bits([b.weight, b.cap, b.held]) == bits([weight, cap, held])
         };
         let known = row.bundles.iter().find(same).copied();
-        let pool = || self.with_room(route, own, weight, NONE).filter(|_| pools && known.is_none());
-        let bundle = match pool().or(known) {
+        let pools = pools && known.is_none() && own.is_finite();
+        let pool = if pools { self.with_room(route, own, weight, NONE) } else { None };
+        let bundle = match pool.or(known) {
             Some(bundle) => {
                 if known.is_none() {
                     self.pool(bundle);
@@ -508,7 +513,9 @@ impl Sharing {
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
         let fresh = b.goals.len() == 1;
-        self.remember(bundle, flow);
+        if own.is_finite() {
+            self.remember(bundle, flow);
+        }
         self.audit(|audit| audit.joins(flow, bundle, at, fresh));
         bundle
     }
@@ -531,35 +538,18 @@ impl Sharing {
     fn solve(&mut self, at: FineTime) {
         // Whatever waited is in this solution, so that the next wait begins with what happens after it.
         self.nothing_waits(at);
-        self.join_pools(at);
         self.moved.clear();
         self.listed.clear();
-        let mut looked = 0;
-        loop {
+        if self.rates {
+            self.share_pools(at);
+        } else {
             self.share_detached(at);
-            let changed = self.solver.solve();
-            self.listed.extend_from_slice(changed);
-            let mut again = false;
-            for n in looked..self.listed.len() {
+            self.listed.extend_from_slice(self.solver.solve());
+            for n in 0..self.listed.len() {
                 let bundle = self.listed[n];
-                self.touch(bundle, at);
-                let share = self.solver.share(bundle);
-                self.bundles[bundle as usize].share = share;
-                self.audit(|audit| audit.shares(bundle, at, share));
+                self.give_share(bundle, at);
+                self.moved.push((bundle, self.next_end(bundle, at)));
             }
-            // All have their shares before the first flow leaves a pool.
-            for n in looked..self.listed.len() {
-                again |= self.let_out(self.listed[n], at);
-            }
-            looked = self.listed.len();
-            if !again {
-                break;
-            }
-        }
-        for n in 0..self.listed.len() {
-            let bundle = self.listed[n];
-            self.moved.push((bundle, self.next_end(bundle, at)));
-            self.may_join(bundle);
         }
         self.alarms.set_many(&self.moved);
         self.look_at_shares();

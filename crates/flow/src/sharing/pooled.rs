@@ -8,6 +8,43 @@ use super::{FineTime, Flow, NONE, Own, Sharing};
 use std::cmp::Reverse;
 
 impl Sharing {
+    /// Finds shares until no flow has more than its own rate.
+    pub(super) fn share_pools(&mut self, at: FineTime) {
+        debug_assert!(self.listed.is_empty() && self.moved.is_empty(), "a solution begins");
+        self.join_pools(at);
+        let mut looked = 0;
+        loop {
+            self.share_detached(at);
+            self.listed.extend_from_slice(self.solver.solve());
+            for n in looked..self.listed.len() {
+                self.give_share(self.listed[n], at);
+            }
+            // All have their shares before the first flow leaves a pool.
+            let mut again = false;
+            for n in looked..self.listed.len() {
+                again |= self.let_out(self.listed[n], at);
+            }
+            looked = self.listed.len();
+            if !again {
+                break;
+            }
+        }
+        for n in 0..self.listed.len() {
+            let bundle = self.listed[n];
+            self.moved.push((bundle, self.next_end(bundle, at)));
+            self.may_join(bundle);
+        }
+    }
+
+    /// A bundle has the share that was found for it.
+    #[inline]
+    pub(super) fn give_share(&mut self, bundle: u32, at: FineTime) {
+        self.touch(bundle, at);
+        let share = self.solver.share(bundle);
+        self.bundles[bundle as usize].share = share;
+        self.audit(|audit| audit.shares(bundle, at, share));
+    }
+
     /// A bundle of a route, but one, that a flow with a rate of its own can join: that rate is above the share, and what keeps the share down is a
     /// link.
     pub(super) fn with_room(&self, route: u32, own: f64, weight: f64, but: u32) -> Option<u32> {
@@ -64,7 +101,7 @@ impl Sharing {
     }
 
     /// Flows of a bundle whose share is more than they may take leave it. True if there are some.
-    pub(super) fn let_out(&mut self, bundle: u32, at: FineTime) -> bool {
+    fn let_out(&mut self, bundle: u32, at: FineTime) -> bool {
         let b = &mut self.bundles[bundle as usize];
         let mut out: Vec<(u64, u32)> = Vec::new();
         while let Some(&Reverse(own)) = b.own.peek() {
@@ -86,7 +123,7 @@ impl Sharing {
 
     /// Notes that a bundle of one rate has less than that: it may join others of its route before the next solution.
     #[inline]
-    pub(super) fn may_join(&mut self, bundle: u32) {
+    fn may_join(&mut self, bundle: u32) {
         let b = &self.bundles[bundle as usize];
         if b.share < b.cap && b.cap.is_finite() && b.own.is_empty() && self.bandwidth_changes == 0 {
             let limited = b.goals.peek().is_some_and(|g| self.flows[g.0.flow as usize].own.is_finite());
@@ -97,7 +134,7 @@ impl Sharing {
     }
 
     /// Bundles of one rate, which is not what holds them back any more, join a pool of their routes.
-    pub(super) fn join_pools(&mut self, at: FineTime) {
+    fn join_pools(&mut self, at: FineTime) {
         let mut joining = std::mem::take(&mut self.joining);
         for bundle in joining.drain(..) {
             let b = &self.bundles[bundle as usize];
