@@ -296,6 +296,32 @@ fn simulated_traces_are_replayed() {
     }
 }
 
+/// How sends complete is in the trace: synchronous ones wait for their receives again, and buffered ones do not.
+#[test]
+fn simulated_traces_say_how_sends_complete() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let model = "[model]\nkind = \"delay\"\ncost = \"loggops\"\neager = \"64 KiB\"";
+    let late = "rank 1 {\n compute 10 us\n recv 8 B from 0\n recv 8 B from 0 tag 1\n}\n";
+    let wait = |call: &str| if call.starts_with('i') { " as a\n wait a" } else { "" };
+    for call in ["send", "ssend", "issend", "bsend", "ibsend"] {
+        let waits = wait(call);
+        let one = format!("ranks 2\nrank 0 {{\n {call} 8 B to 1{waits}\n send 8 B to 1 tag 1\n}}\n{late}");
+        // Larger than `eager`: standard sends would wait for each other.
+        let both = format!("ranks 2\nall {{\n {call} 1 MiB to 1-rank{waits}\n recv 1 MiB from 1-rank\n}}\n");
+        for (name, text) in [("one", one), ("both", both)] {
+            if name == "both" && !call.contains("bsend") {
+                continue;
+            }
+            let file = folder.path().join(format!("{name}-{call}.ranks"));
+            fs::write(&file, text).expect("it can be written");
+            let out = format!("{name}-{call}");
+            let ran = run(folder.path(), &file, model, Some(&out));
+            let trace = folder.path().join(&out).join("otf2/traces.otf2");
+            assert_eq!(run(folder.path(), &trace, model, None), ran, "{out}");
+        }
+    }
+}
+
 const NETWORK: &str = r#"[fabric]
 topology = "fat-tree"
 k = 4

@@ -28,7 +28,8 @@ struct Reading {
     /// Number of the batch's first operation.
     first: u32,
     marks: Vec<Marked>,
-    order: Order,
+    /// If a trace is written of it.
+    order: Option<Order>,
     /// The rank has no operations behind those that were read.
     over: bool,
 }
@@ -41,9 +42,9 @@ struct Marked {
 }
 
 impl Reading {
-    fn new(program: &dyn Program, rank: RankId) -> Self {
+    fn new(program: &dyn Program, rank: RankId, ordered: bool) -> Self {
         let (cursor, batch) = (program.open_noted(rank), Batch::noting());
-        Self { cursor, batch, first: 0, marks: Vec::new(), order: Order::default(), over: false }
+        Self { cursor, batch, first: 0, marks: Vec::new(), order: ordered.then(Order::default), over: false }
     }
 
     /// An operation with its call; none behind what is damaged.
@@ -68,7 +69,9 @@ impl Reading {
         let marks = self.batch.notes.as_mut().map(|n| std::mem::take(&mut n.marks));
         let marks = marks.into_iter().flatten();
         self.marks.extend(marks.map(|(mark, place)| Marked { mark, place, amount: None }));
-        self.order.read(&self.batch);
+        if let Some(order) = &mut self.order {
+            order.read(&self.batch);
+        }
         self.over = self.batch.ops.is_empty();
         (!self.over).then_some(())
     }
@@ -111,17 +114,18 @@ pub fn add(
     for of_rank in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let (job, first) = (&jobs[of_rank[0].0 as usize], tags.len());
         let rank = RankId::new(of_rank[0].1);
-        let (mut reading, mut sent) = (job.program.map(|p| Reading::new(p, rank)), Vec::new());
+        let (mut reading, mut sent) =
+            (job.program.map(|p| Reading::new(p, rank, transfers.is_some())), Vec::new());
         for key @ &(.., number) in of_rank {
             let found = reading.as_mut().and_then(|r| r.operation(number));
-            if let (Some((op, _)), Some(reading)) = (found, &mut reading) {
+            if let (Some((op, _)), Some(order)) = (found, reading.as_mut().and_then(|r| r.order.as_mut())) {
                 let row = tags.len();
                 let begins = match op.kind {
                     Kind::Send => left.get(key).copied().unwrap_or(starts[row]),
                     Kind::Calc => starts[row],
                     _ => begun(row),
                 };
-                reading.order.done(number, begins, ends[row]);
+                order.done(number, begins, ends[row]);
             }
             let (call, peer, tag) = found.map_or(("", None, None), |(op, call)| said(job, &op, call));
             let any = |op: &Op| op.kind == Kind::Recv && (op.peer == ANY_RANK || op.tag == ANY_TAG);
@@ -142,8 +146,8 @@ pub fn add(
                 Some((begun(first + found), ends[first + found]))
             };
             mark(&mut marked, &mut steps, job, of_rank, &mut reading, &sent, &row);
-            if transfers.is_some() {
-                reading.order.write(&mut order, job.name, rank.number());
+            if let Some(of_rank) = reading.order.take() {
+                of_rank.write(&mut order, job.name, rank.number());
             }
         }
     }

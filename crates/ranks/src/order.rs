@@ -3,15 +3,19 @@
 //! Operations begin when they did. An end stands where something first had to wait for it, by the dependencies of the program, and not where it happened to be: a request that
 //! ended early is waited for late. So a trace of a run in which all sends were eager can be replayed where they are not.
 
-use results::table::{Cell, Table};
+use results::{
+    otf2_out,
+    table::{Cell, Table},
+};
 use std::cmp::Reverse;
-use workload::program::{After, Batch, Edge, Kind, Op};
+use workload::program::{After, Batch, Edge, Kind, Op, mpi::Mode};
 
 /// What is known of an operation of a rank.
 #[derive(Clone, Copy)]
 struct Known {
     kind: Kind,
     after: After,
+    mode: Mode,
     /// When it began and was over; `None` if it is not over, or leaves no trace.
     span: Option<(u64, u64)>,
 }
@@ -45,7 +49,7 @@ struct Placed<'a> {
 impl Order {
     /// More operations of the rank, with their edges.
     pub(crate) fn read(&mut self, batch: &Batch) {
-        let known = |op: &Op| Known { kind: op.kind, after: op.after, span: None };
+        let known = |op: &Op| Known { kind: op.kind, after: op.after, mode: op.mode, span: None };
         self.known.extend(batch.ops.iter().map(known));
         self.edges.extend(&batch.edges);
     }
@@ -80,12 +84,18 @@ impl Order {
         self.go_on(&mut placed, &mut tasks);
         debug_assert!(placed.rows.is_sorted_by_key(|row| row.2), "a rank's time goes forwards");
         for (number, ends, time) in placed.rows {
+            let mode = match self.known[number as usize].mode {
+                Mode::Standard => otf2_out::STANDARD,
+                Mode::Synchronous => otf2_out::SYNCHRONOUS,
+                Mode::Buffered => otf2_out::BUFFERED,
+            };
             table.push(&[
                 Cell::Text(job),
                 Cell::U32(rank),
                 Cell::U32(number),
                 Cell::U32(ends.into()),
                 Cell::U64(time),
+                Cell::U32(mode),
             ]);
         }
     }

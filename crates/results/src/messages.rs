@@ -7,6 +7,18 @@ use crate::table::{Table, TextColumn, codes};
 use base::sorted::SortedMap;
 use otf2::EventKind;
 
+/// How a send completes: as MPI may choose,
+pub const STANDARD: u32 = 0;
+/// when its receive is there,
+pub const SYNCHRONOUS: u32 = 1;
+/// or at once.
+pub const BUFFERED: u32 = 2;
+
+/// Functions whose names say how a send completes: a pair for each mode but the standard one, the second of which does not block.
+pub(crate) const FUNCTIONS: [&str; 4] = ["MPI_Ssend", "MPI_Issend", "MPI_Bsend", "MPI_Ibsend"];
+/// Region of the first.
+pub(crate) const FUNCTION: u32 = 2;
+
 /// A record of a message.
 pub(crate) struct Record {
     pub(crate) time: u64,
@@ -15,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) ends: bool,
     /// Time of the transfer in picoseconds, and its links if they are known; not with ends of sends and beginnings of receives.
     pub(crate) transfer: Option<(u64, Option<u64>)>,
+    /// Region of the function that is called, where that says how a send completes.
+    pub(crate) function: Option<u32>,
 }
 
 /// Job and rank.
@@ -41,6 +55,7 @@ struct Steps<'a> {
     numbers: &'a [u32],
     ends: &'a [u32],
     times: &'a [u64],
+    modes: &'a [u32],
 }
 
 /// The records of each rank; jobs are numbered as `jobs` has them. `None` if these are not the tables it is made of.
@@ -66,7 +81,15 @@ impl<'a> Steps<'a> {
         let jobs = codes(order.text_column("job")?, jobs);
         let places = jobs.into_iter().zip(order.u32_column("rank")?.iter().copied()).collect();
         let (numbers, ends) = (order.u32_column("operation")?, order.u32_column("ends")?);
-        Some(Self { places, numbers, ends, times: order.u64_column("time_ps")? })
+        let (times, modes) = (order.u64_column("time_ps")?, order.u32_column("mode")?);
+        Some(Self { places, numbers, ends, times, modes })
+    }
+
+    /// The function that a send calls, if its name says how it completes.
+    fn function(&self, row: usize, blocks: bool) -> Option<u32> {
+        let first = self.modes[row].checked_sub(SYNCHRONOUS)? * 2;
+        debug_assert!(first < FUNCTIONS.len() as u32, "there are two modes beside the standard one");
+        Some(FUNCTION + first + u32::from(!blocks))
     }
 
     fn key(&self, row: usize) -> Key {
@@ -142,6 +165,8 @@ impl<'a> Messages<'a> {
             }
         };
         let transfer = says.map(|row| (self.times[row], self.hops.map(|hops| hops[row].into())));
-        Some(Record { time: steps.times[step], kind, ends, transfer })
+        let sends = matches!(kind, EventKind::Send { .. } | EventKind::Isend { .. });
+        let function = if sends { steps.function(step, blocks) } else { None };
+        Some(Record { time: steps.times[step], kind, ends, transfer, function })
     }
 }

@@ -7,15 +7,20 @@
 use crate::{
     acts::{Act, alone},
     marks::Marks,
-    messages::{Record, records},
+    messages::{FUNCTION, FUNCTIONS, Record, records},
     table::{Column, Table, TextColumn},
 };
-use base::{sorted::SortedMap, visible};
+use base::{
+    sorted::{SortedMap, SortedSet},
+    visible,
+};
 use otf2::{
     Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, LocationWriter,
     Marker, Region, Scope, SystemTreeNode, Writer, paradigm,
 };
 use std::path::Path;
+
+pub use crate::messages::{BUFFERED, STANDARD, SYNCHRONOUS};
 
 /// An empty table of messages: when each was sent and there, over how many links if `hops` are known, and the number of the receive that took it at its
 /// destination, if one did; by job, source and number of the send.
@@ -36,8 +41,8 @@ pub fn transfers(hops: bool) -> Table {
     table.with("bytes", u64s()).with("receive", Column::maybe())
 }
 
-/// An empty table of the order in which ranks began their operations and waited for their ends (`ends` is 1), with the times at which that stands in a trace. It is made of the
-/// program, and no file: an archive is made of it.
+/// An empty table of the order in which ranks began their operations and waited for their ends (`ends` is 1), with the times at which that stands in a trace, and
+/// how sends complete ([`STANDARD`], [`SYNCHRONOUS`] or [`BUFFERED`]). It is made of the program, and no file: an archive is made of it.
 #[must_use]
 pub fn order() -> Table {
     Table::new("order")
@@ -46,13 +51,14 @@ pub fn order() -> Table {
         .with("operation", Column::u32s())
         .with("ends", Column::u32s())
         .with("time_ps", Column::u64s())
+        .with("mode", Column::u32s())
         .internal()
 }
 
 const COMPUTE: u32 = 0;
 const MPI: u32 = 1;
 /// The first region that a program marks.
-const FIRST: u32 = 2;
+const FIRST: u32 = FUNCTION + FUNCTIONS.len() as u32;
 
 /// Writes the archive into a directory; nothing if these are not the tables it is made of. False then. Without `order` it has no messages.
 ///
@@ -77,6 +83,11 @@ pub fn write(
     let last = said.values().filter_map(|list| list.last()).map(|record| record.time);
     let end = acted.chain(last).max().unwrap_or(0);
     let mut d = definitions();
+    let functions: SortedSet<u32> = said.values().flatten().filter_map(|record| record.function).collect();
+    for region in functions {
+        let name = d.string(FUNCTIONS[(region - FUNCTION) as usize]);
+        d.regions.insert(region, Region { name, paradigm: paradigm::MPI, role: 1 });
+    }
     for (region, name) in (FIRST..).zip(marks.iter().flat_map(Marks::names)) {
         let name = d.string(&visible::name(name));
         d.regions.insert(region, Region { name, paradigm: paradigm::USER, role: 1 });
@@ -133,11 +144,22 @@ fn events(
             (act, _) => act.is_some(),
         };
         if !first {
-            if let Some(Record { time, kind, transfer, .. }) = records.next() {
+            if let Some(Record { time, kind, transfer, function, .. }) = records.next() {
+                let state = if computing > 0 { COMPUTE } else { MPI };
+                let mut put = |kind| location.write(*time, &kind, &[]);
+                if let Some(region) = *function {
+                    put(EventKind::Leave { region: state })?;
+                    put(EventKind::Enter { region })?;
+                }
                 let (time_of, hops) = transfer.unwrap_or_default();
                 let known = [(0, time_of), (1, hops.unwrap_or(0))];
                 let count = usize::from(transfer.is_some()) + usize::from(hops.is_some());
                 location.write(*time, kind, &known[..count])?;
+                let mut put = |kind| location.write(*time, &kind, &[]);
+                if let Some(region) = *function {
+                    put(EventKind::Leave { region })?;
+                    put(EventKind::Enter { region: state })?;
+                }
             }
             continue;
         }
@@ -240,7 +262,7 @@ mod tests {
             [(0, 1, 0, sent), (0, 1, 1, sent), (1, 0, 0, 70), (1, 0, 1, there)]
         {
             let cells = [Cell::Text(job), Cell::U32(rank), Cell::U32(operation), Cell::U32(ends)];
-            order.push(&[&cells[..], &[Cell::U64(time)]].concat());
+            order.push(&[&cells[..], &[Cell::U64(time), Cell::U32(STANDARD)]].concat());
         }
         order
     }
