@@ -329,6 +329,10 @@ impl Remark {
     fn dropped(dropped: mpi::Dropped) -> Self {
         Self { flag: Self::DROPPED, text: dropped.text, missing: dropped.messages }
     }
+
+    fn mismatch(text: String) -> Self {
+        Self { flag: Self::MISMATCH, text, missing: true }
+    }
 }
 
 /// What all ranks of a job do.

@@ -92,6 +92,19 @@ impl Agreement {
         }
     }
 
+    /// The same behind other words, which [`Self::note_behind`] gives back.
+    pub(super) fn noted_behind(&self, words: Vec<u64>) -> Vec<u64> {
+        std::iter::once(words.len() as u64).chain(words).chain(self.noted()).collect()
+    }
+
+    /// Adds what [`Self::noted_behind`] gave; the words before it are left.
+    pub(super) fn note_behind<'a>(&self, noted: &'a [u64]) -> &'a [u64] {
+        let Some((&words, rest)) = noted.split_first() else { return &[] };
+        let Some((words, called)) = rest.split_at_checked(words as usize) else { return &[] };
+        self.note(called);
+        words
+    }
+
     /// Two ranks that do not agree, with their communicator, if there are such.
     pub(super) fn parted(&self) -> Option<(u32, [RankId; 2])> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,9 +4,10 @@
 //! an order in which none waits for a later one, so operations are handed over in batches as they are read.
 
 use super::{
-    agreement::MAKERS,
+    agreement::{Agreed, Agreement, MAKERS},
     chain::{Chain, blank},
     cursor::Running,
+    mismatch,
     shared::Options,
 };
 use crate::program::{
@@ -14,7 +15,7 @@ use crate::program::{
     collective::Task,
     mpi::{Collective, CollectiveKind, CommRank, Dropped},
 };
-use base::{index::RankId, time::Ps};
+use base::{index::RankId, sorted::SortedMap, time::Ps};
 use std::sync::Arc;
 
 /// Operations after which a batch is handed over.
@@ -89,13 +90,37 @@ pub trait Graph: Send + Sync {
 pub fn lower_graph(graph: Arc<dyn Graph>, options: Options) -> Arc<dyn Program> {
     let kinds = CollectiveKind::ALL.map(CollectiveKind::name);
     let collectives = kinds.into_iter().chain(MAKERS).map(str::to_owned).collect();
-    Arc::new(Lowered { graph, options: Arc::new(options), collectives })
+    Arc::new(Lowered { graph, options: Arc::new(options), agreement: Arc::default(), collectives })
 }
 
 struct Lowered {
     graph: Arc<dyn Graph>,
     options: Arc<Options>,
+    agreement: Arc<Agreement>,
     collectives: Vec<String>,
+}
+
+impl Lowered {
+    /// The collectives of a rank in a group, by their numbers.
+    fn calls(&self, rank: RankId, group: u32) -> impl Iterator<Item = Agreed> + use<> {
+        let pieces = self.graph.open(rank).into_iter().flatten();
+        let of_group = |piece: Piece| match piece.work {
+            Work::Collective(call, of, number) if of.number == group => {
+                Some((number, agreed(&call, piece.origin)))
+            }
+            _ => None,
+        };
+        let mut all: Vec<(u32, Agreed)> = pieces.filter_map(of_group).collect();
+        all.sort_unstable_by_key(|call| call.0);
+        all.into_iter().map(|call| call.1)
+    }
+}
+
+/// What ranks must agree on. How much each sends may differ where a trace tells what its own rank moved.
+fn agreed(call: &Collective, origin: u32) -> Agreed {
+    use CollectiveKind::{Allreduce, Bcast, Reduce};
+    let bytes = if matches!(call.kind, Allreduce | Bcast | Reduce) { call.bytes } else { 0 };
+    Agreed::new(&Collective { bytes, ..call.clone() }, None, origin)
 }
 
 impl Program for Lowered {
@@ -107,10 +132,12 @@ impl Program for Lowered {
         Box::new(Pieces {
             graph: Arc::clone(&self.graph),
             options: Arc::clone(&self.options),
+            agreement: Arc::clone(&self.agreement),
             rank,
             pieces: None,
             next: 0,
             ends: Vec::new(),
+            called: SortedMap::new(),
         })
     }
 
@@ -127,15 +154,17 @@ impl Program for Lowered {
     }
 
     fn remarks(&self) -> Vec<Remark> {
-        self.graph.dropped().into_iter().map(Remark::dropped).collect()
+        let describe = |rank, origin| self.graph.describe(rank, origin);
+        let differ = mismatch::parted(&self.agreement, |rank, group| self.calls(rank, group), describe);
+        self.graph.dropped().into_iter().map(Remark::dropped).chain(differ.map(Remark::mismatch)).collect()
     }
 
     fn noted(&self) -> Vec<u64> {
-        self.graph.noted()
+        self.agreement.noted_behind(self.graph.noted())
     }
 
     fn note(&self, noted: &[u64]) {
-        self.graph.note(noted);
+        self.graph.note(self.agreement.note_behind(noted));
     }
 }
 
@@ -150,6 +179,9 @@ struct Pieces {
     next: u64,
     /// The last operation of each piece so far.
     ends: Vec<u64>,
+    agreement: Arc<Agreement>,
+    /// By group, a sum over the collectives so far; they come in no order.
+    called: SortedMap<u32, u64>,
 }
 
 impl Cursor for Pieces {
@@ -158,7 +190,12 @@ impl Cursor for Pieces {
             self.pieces = Some(self.graph.open(self.rank)?);
         }
         while batch.ops.len() < BATCH {
-            let Some(piece) = self.pieces.as_mut().and_then(Iterator::next) else { break };
+            let Some(piece) = self.pieces.as_mut().and_then(Iterator::next) else {
+                for (group, calls) in std::mem::take(&mut self.called) {
+                    self.agreement.called(group, self.rank, calls);
+                }
+                break;
+            };
             let origin = piece.origin;
             let end = self.piece(piece, batch).map_err(|message| {
                 let place = self.graph.describe(self.rank, origin);
@@ -185,6 +222,8 @@ impl Pieces {
             Work::Send(to, tag, bytes) => transfer(Kind::Send, to, tag, bytes),
             Work::Receive(from, tag, bytes) => transfer(Kind::Recv, from, tag, bytes),
             Work::Collective(call, group, number) => {
+                let sum = self.called.entry(group.number).or_default();
+                *sum = sum.wrapping_add(agreed(&call, piece.origin).after(u64::from(number) + 1));
                 let me = group.members.iter().position(|&rank| rank == self.rank);
                 let me = me.map(CommRank::from_index).ok_or("it is not in the group of its collective")?;
                 let mut task = Task::new(&call, me, group.members.len() as u32)?;

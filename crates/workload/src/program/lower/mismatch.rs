@@ -1,22 +1,41 @@
 //! Where ranks that do not agree on their collectives part: two of them are read once more.
 
-use super::{agreement::Agreed, cursor::Lowering, shared::Shared};
+use super::{
+    agreement::{Agreed, Agreement},
+    cursor::Lowering,
+    shared::Shared,
+};
 use crate::program::{Batch, Cursor, Damage};
 use base::index::RankId;
 use std::sync::Arc;
 
 /// Where ranks that have come to the end of their calls part, in words.
 pub(super) fn found(shared: &Arc<Shared>) -> Option<String> {
-    let (comm, ranks) = shared.agreement.parted()?;
-    let mut readers = ranks.map(|rank| Reader::new(Lowering::watching(shared, rank, comm)));
-    let mut next = |side: usize| readers[side].next().ok().flatten();
+    parted(
+        &shared.agreement,
+        |rank, comm| {
+            let mut reader = Reader::new(Lowering::watching(shared, rank, comm));
+            std::iter::from_fn(move || reader.next().ok().flatten())
+        },
+        |rank, position| shared.script.describe(rank, position),
+    )
+}
+
+/// The same of whatever says what a rank calls on a communicator, and what a position stands for.
+pub(super) fn parted<I: Iterator<Item = Agreed>>(
+    agreement: &Agreement,
+    calls: impl Fn(RankId, u32) -> I,
+    describe: impl Fn(RankId, u32) -> String,
+) -> Option<String> {
+    let (comm, ranks) = agreement.parted()?;
+    let mut readers = ranks.map(|rank| calls(rank, comm));
     let place = |rank: RankId, call: Option<Agreed>| match call {
-        Some(call) => format!("rank {rank} calls {call} ({})", shared.script.describe(rank, call.position)),
+        Some(call) => format!("rank {rank} calls {call} ({})", describe(rank, call.position)),
         None => format!("rank {rank} calls no more"),
     };
     let mut number = 1u64;
     loop {
-        let calls = [next(0), next(1)];
+        let calls = readers.each_mut().map(Iterator::next);
         match calls {
             [Some(a), Some(b)] if a.agrees(&b) => number += 1,
             [None, None] => return None,

@@ -102,23 +102,16 @@ impl Program for Lowered {
     }
 
     fn noted(&self) -> Vec<u64> {
-        // How many words are the script's, these, and the agreement's.
-        let script = self.shared.script.noted();
-        std::iter::once(script.len() as u64).chain(script).chain(self.shared.agreement.noted()).collect()
+        self.shared.agreement.noted_behind(self.shared.script.noted())
     }
 
     fn note(&self, noted: &[u64]) {
-        let Some((&words, rest)) = noted.split_first() else { return };
-        if let Some((script, called)) = rest.split_at_checked(words as usize) {
-            self.shared.script.note(script);
-            self.shared.agreement.note(called);
-        }
+        self.shared.script.note(self.shared.agreement.note_behind(noted));
     }
 
     fn remarks(&self) -> Vec<Remark> {
         let dropped = self.shared.script.dropped().into_iter();
         let mismatch = mismatch::found(&self.shared);
-        let differ = |text| Remark { flag: Remark::MISMATCH, text, missing: true };
-        dropped.map(Remark::dropped).chain(mismatch.map(differ)).collect()
+        dropped.map(Remark::dropped).chain(mismatch.map(Remark::mismatch)).collect()
     }
 }

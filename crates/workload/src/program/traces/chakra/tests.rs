@@ -379,3 +379,39 @@ fn changed_bytes_never_panic() {
         }
     }
 }
+
+/// Ranks that call other collectives, or an all-reduce of other sizes, are reported; what each sends in an all-gather may differ.
+#[test]
+fn ranks_that_call_different_collectives_are_reported() {
+    let node = |id: u32, kind: u32, size: u32| {
+        let after = if id > 1 { (id - 1).to_string() } else { String::new() };
+        format!(
+            r#"{{"Id":{id},"NodeType":7,"data_deps":[{after}],"is_cpu_op":false,"comm_type":{kind},"comm_size":{size}}}"#
+        )
+    };
+    let remarks = |first: [(u32, u32); 2], second: [(u32, u32); 2]| {
+        let nodes = |calls: [(u32, u32); 2]| {
+            calls
+                .iter()
+                .zip(1..)
+                .map(|(&(kind, size), id)| node(id, kind, size))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let folder = Folder::json(&[&nodes(first), &nodes(second)]);
+        let program = folder.program();
+        (0..2).for_each(|rank| drop(operations(&*program, rank).expect("it can be read")));
+        // What other processes read counts as well.
+        let elsewhere = folder.program();
+        elsewhere.note(&program.noted());
+        let found = program.remarks();
+        assert_eq!(elsewhere.remarks(), found);
+        found.into_iter().filter(|remark| remark.flag == crate::program::Remark::MISMATCH).collect::<Vec<_>>()
+    };
+    let found = remarks([(0, 64), (2, 64)], [(2, 64), (0, 64)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].missing && found[0].text.starts_with("collective 1 of a communicator"), "{found:?}");
+    assert_eq!(remarks([(0, 64), (0, 64)], [(0, 64), (0, 128)]).len(), 1);
+    assert_eq!(remarks([(0, 64), (2, 64)], [(0, 64), (2, 128)]), []);
+    assert_eq!(remarks([(0, 64), (2, 64)], [(0, 64), (2, 64)]), []);
+}
