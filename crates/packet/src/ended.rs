@@ -49,7 +49,7 @@ impl Ended {
     #[must_use]
     pub fn fidelity(&self, simulated: Ps, reheat: Ps) -> Ps {
         let Some((hybrid, _)) = &self.hybrid else { return simulated };
-        let stays = hybrid.phases.iter().filter(|p| p.mode == "surrogate");
+        let stays = hybrid.phases.iter().filter(|p| p.is_surrogate());
         let bypassed = |start: Ps, end: Ps| end.min(simulated).saturating_sub(start).saturating_sub(reheat);
         simulated.saturating_sub(stays.map(|p| bypassed(p.start_ps, p.end_ps)).sum())
     }

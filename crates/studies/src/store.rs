@@ -66,7 +66,7 @@ pub struct Cost {
 impl Run {
     /// Stretches in the surrogate.
     pub fn stays(&self) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(|p| p.mode == "surrogate")
+        self.phases.iter().filter(|p| p.is_surrogate())
     }
 
     /// Processor seconds at an instant of virtual time, in proportion between two windows' ends.

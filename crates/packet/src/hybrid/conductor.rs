@@ -280,7 +280,8 @@ impl Conductor {
         let estimate = stage.estimate(&counts);
         let inside: Ps = phases.iter().filter(|p| p.surrogate).map(|p| p.end - p.start).sum();
         let rows = phases.iter().map(|p| summary::Phase {
-            mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
+            mode: if p.surrogate { summary::Phase::SURROGATE } else { summary::Phase::HIGH_FIDELITY }
+                .to_owned(),
             start_ps: p.start,
             end_ps: p.end,
             wall_s: p.cost.wall_s,

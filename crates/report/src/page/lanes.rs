@@ -252,7 +252,7 @@ pub fn phases(run: &Finished<'_>) -> Option<String> {
     let mut rows = Vec::new();
     for (n, phase) in hybrid.phases.iter().enumerate() {
         let (from, to) = (phase.start_ps as f64 / end, phase.end_ps as f64 / end);
-        let state = usize::from(phase.mode == "surrogate");
+        let state = usize::from(phase.is_surrogate());
         let words = format!(
             "{} from {} to {}, {} packets",
             phase.mode,
