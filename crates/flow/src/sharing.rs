@@ -386,7 +386,10 @@ impl Sharing {
                 audit.ends(goal.flow, flow.tag, at, slack);
             }
             self.usage.count(goal.flow, self.routes[flow.route as usize].used(), flow.work);
-            self.flows[goal.flow as usize].bundle = NONE;
+            if self.rates {
+                // A pool forgets the rates of its flows when it meets them.
+                self.flows[goal.flow as usize].bundle = NONE;
+            }
             (ended, last) = (ended + 1, goal.flow);
             b.goals.pop();
         }
@@ -466,11 +469,15 @@ impl Sharing {
             bits([b.weight, b.cap, b.held]) == bits([weight, cap, held])
         };
         let known = row.bundles.iter().find(same).copied();
-        let pools = pools && known.is_none() && own.is_finite();
-        let pool = if pools { self.with_room(route, own, weight, NONE) } else { None };
+        let limited_itself = self.rates && own.is_finite();
+        let pool = if limited_itself && pools && known.is_none() {
+            self.with_room(route, own, weight, NONE)
+        } else {
+            None
+        };
         let bundle = match pool.or(known) {
             Some(bundle) => {
-                if known.is_none() {
+                if pool.is_some() {
                     self.pool(bundle);
                 }
                 if self.bundles[bundle as usize].detached {
@@ -497,7 +504,9 @@ impl Sharing {
                 let b = &mut self.bundles[bundle as usize];
                 (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
                 (b.since, b.ends, b.detached, b.held) = (at, 0, detached, held);
-                b.own.clear();
+                if self.rates {
+                    b.own.clear();
+                }
                 if detached {
                     let links = self.routes[route as usize].uses.iter();
                     links.for_each(|u| self.alone[u.0 as usize] = bundle);
@@ -513,7 +522,7 @@ impl Sharing {
         // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
         let fresh = b.goals.len() == 1;
-        if own.is_finite() {
+        if limited_itself {
             self.remember(bundle, flow);
         }
         self.audit(|audit| audit.joins(flow, bundle, at, fresh));

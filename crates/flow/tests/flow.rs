@@ -1,11 +1,14 @@
 //! The flow model as a whole: closed forms on fabrics, every topology with every routing, programs, failures.
 
+mod common;
+
 use base::{
-    index::{RankId, RouterId, TerminalId},
+    index::{RouterId, TerminalId},
     rate::Bandwidth,
     registry::Registered,
     time::Ps,
 };
+use common::{List, US};
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
@@ -15,7 +18,7 @@ use fabric::{
 use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
 use model::{
     samples::int,
-    setup::{Change, JobSetup, Measure, Until},
+    setup::{Change, Until},
 };
 use packet::samples;
 use results::{
@@ -23,57 +26,11 @@ use results::{
     table::{Column, Table},
 };
 use std::sync::Arc;
-use workload::{
-    registry::Work,
-    traffic::{Message, Traffic},
-};
+use workload::registry::Work;
 
-const US: Ps = 1_000_000;
-
-/// Messages one by one: time, source, destination, bytes.
-struct List(Vec<(Ps, u32, u32, u64)>);
-
-impl Traffic for List {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        let of = self.0.iter().filter(|m| m.1 == rank.number()).nth(index as usize)?;
-        Some(Message { time: of.0, destination: RankId::new(of.2), bytes: of.3 })
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// All links 1 GB/s and 1 us, equal shares, one job on all terminals.
+/// Flows of equal weight on the given routing.
 fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSetup {
-    let link = samples::link(1_000_000_000, US, 2, 1024);
-    FlowSetup {
-        fabric: Arc::clone(fabric),
-        routing: Some(routing),
-        change: None,
-        links: vec![link; fabric.classes().len()],
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work,
-            placement: fabric.reachable().collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config: FlowConfig::new(Rules::plain()),
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure { messages: true, pairs: true, ..Measure::default() },
-        check: true,
-        energy: None,
-        node: None,
-    }
+    common::setup(fabric, Some(routing), work, FlowConfig::new(Rules::plain()))
 }
 
 fn list(messages: &[(Ps, u32, u32, u64)]) -> Work {

@@ -1,10 +1,9 @@
 //! Messages of a terminal to itself: through its router and back on fabrics, over what a platform's file names or its loopback.
 
-use base::{
-    index::{RankId, TerminalId},
-    registry::Registered,
-    time::Ps,
-};
+mod common;
+
+use base::{index::TerminalId, registry::Registered, time::Ps};
+use common::{List as Messages, US, setup};
 use fabric::{
     graph::Fabric,
     registry::{ROUTINGS, TOPOLOGIES, values},
@@ -12,66 +11,17 @@ use fabric::{
     topology::platform::{fabric, parse},
 };
 use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
-use model::setup::{JobSetup, Measure, Until};
-use packet::samples;
 use results::{summary::State, table::Table};
 use std::sync::Arc;
 use workload::{
     program::list::{List, Rank, recv, send},
     registry::Work,
-    traffic::{Message, Traffic},
 };
 
-const US: Ps = 1_000_000;
-
-/// Each rank sends itself one message of so many bytes.
-struct Itself(u64);
-
-impl Traffic for Itself {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        (index == 0).then_some(Message { time: 0, destination: rank, bytes: self.0 })
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// All links of a fabric 1 GB/s and 1 us.
-fn setup(
-    fabric: Arc<Fabric>,
-    routing: Option<Arc<dyn Routing>>,
-    work: Work,
-    config: FlowConfig,
-) -> FlowSetup {
-    let links = vec![samples::link(1_000_000_000, US, 2, 1024); fabric.classes().len()];
-    FlowSetup {
-        change: None,
-        links: if routing.is_some() { links } else { Vec::new() },
-        routing,
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work,
-            placement: fabric.reachable().collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        fabric,
-        config,
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure { messages: true, ..Measure::default() },
-        check: true,
-        energy: None,
-        node: None,
-    }
+/// Each rank on a fabric sends itself one message of so many bytes.
+fn itself(fabric: &Fabric, bytes: u64) -> Work {
+    let ranks = fabric.reachable().count() as u32;
+    Work::Traffic(Arc::new(Messages((0..ranks).map(|rank| (0, rank, rank, bytes)).collect())))
 }
 
 /// Latencies of all messages, in any order.
@@ -100,8 +50,8 @@ fn a_terminal_reaches_itself_through_its_router() {
                 let routing: Arc<dyn Routing> = Arc::from(routing);
                 for (rules, each) in [(Rules::plain(), 1000), (Rules::cm02(), 1050)] {
                     let config = FlowConfig { router_delay: 90_000, ..FlowConfig::new(rules) };
-                    let work = Work::Traffic(Arc::new(Itself(100_000)));
-                    let setup = setup(Arc::clone(&fabric), Some(Arc::clone(&routing)), work, config);
+                    let work = itself(&fabric, 100_000);
+                    let setup = setup(&fabric, Some(Arc::clone(&routing)), work, config);
                     let all = latencies(&setup, &name);
                     assert_eq!(all.len(), fabric.reachable().count(), "{name}");
                     let expected = 2 * US + 90_000 + 100_000 * each;
@@ -146,8 +96,9 @@ fn a_host_of_a_platform_reaches_itself() {
     for (body, expected) in cases {
         let text = format!("<platform version=\"4.1\">{body}</platform>");
         let platform = parse(&text, false).unwrap_or_else(|m| panic!("{m:?}\n{text}"));
-        let (own, work) = (platform.links.len(), Work::Traffic(Arc::new(Itself(1_000_000))));
-        let mut setup = setup(Arc::new(fabric(platform)), None, work, FlowConfig::new(Rules::cm02()));
+        let (own, fabric) = (platform.links.len(), Arc::new(fabric(platform)));
+        let work = itself(&fabric, 1_000_000);
+        let mut setup = setup(&fabric, None, work, FlowConfig::new(Rules::cm02()));
         let all = latencies(&setup, &text);
         assert!(all.iter().all(|&l| l == expected), "{text}: {all:?}, not {expected}");
         // Tables have the links of the file alone.
@@ -172,7 +123,7 @@ fn messages_within_a_host_take_time_under_rules_of_smpi() {
         assert_eq!(asked, 0, "the receive is the first operation");
         let work = Work::Program(Arc::new(List::new(ranks)));
         let config = FlowConfig { direct: Some(16), ..FlowConfig::new(Rules::plain()) };
-        let mut setup = setup(Arc::new(fabric(platform)), None, work, config);
+        let mut setup = setup(&Arc::new(fabric(platform)), None, work, config);
         setup.jobs[0].placement = vec![TerminalId::new(0); 2];
         let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(done.summary.verdict.state, State::Ok, "{:?}", done.summary.verdict);

@@ -1,10 +1,13 @@
 //! What arrives in the measured time: parts of messages too, whenever they began.
 
+mod common;
+
 use base::{
-    index::{RankId, RouterId},
+    index::RouterId,
     rng::{Purpose, Stream},
     time::Ps,
 };
+use common::{List, US};
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
@@ -13,61 +16,17 @@ use fabric::{
 use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
 use model::{
     samples::int,
-    setup::{Change, JobSetup, Measure, Until},
+    setup::{Change, Until},
 };
 use packet::samples;
 use results::summary::Summary;
 use std::sync::Arc;
-use workload::{
-    registry::Work,
-    traffic::{Message, Traffic},
-};
+use workload::registry::Work;
 
-const US: Ps = 1_000_000;
-
-/// Messages one by one: time, source, destination, bytes.
-struct List(Vec<(Ps, u32, u32, u64)>);
-
-impl Traffic for List {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        let of = self.0.iter().filter(|m| m.1 == rank.number()).nth(index as usize)?;
-        Some(Message { time: of.0, destination: RankId::new(of.2), bytes: of.3 })
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// All links 1 GB/s and 1 us.
+/// Equal shares, and routers without delay.
 fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, messages: Vec<(Ps, u32, u32, u64)>) -> FlowSetup {
-    FlowSetup {
-        fabric: Arc::clone(fabric),
-        routing: Some(routing),
-        change: None,
-        links: vec![samples::link(1_000_000_000, US, 2, 1024); fabric.classes().len()],
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work: Work::Traffic(Arc::new(List(messages))),
-            placement: fabric.reachable().collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config: FlowConfig { router_delay: 0, ..FlowConfig::new(Rules::plain()) },
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure::default(),
-        check: true,
-        energy: None,
-        node: None,
-    }
+    let config = FlowConfig { router_delay: 0, ..FlowConfig::new(Rules::plain()) };
+    common::setup(fabric, Some(routing), Work::Traffic(Arc::new(List(messages))), config)
 }
 
 /// Bytes that arrive between two moments of the same run.
