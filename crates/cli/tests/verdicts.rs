@@ -95,6 +95,19 @@ fn case(name: &'static str, set: &'static [&'static str], state: &'static str) -
 /// Ends with its workload, of so many messages per rank.
 const FINITE: &str = "experiment.until=workload-done";
 
+/// Packets bypass the network for half of the time.
+const HYBRID: &[&str] = &[
+    "model.kind=hybrid",
+    "hybrid.director=times",
+    "hybrid.switch=[\"100 us\", \"300 us\"]",
+    "hybrid.window=50 us",
+    "experiment.duration=400 us",
+];
+
+/// The same where four nodes share a global link.
+const HYBRID_FULL: &[&str] =
+    &[HYBRID[0], HYBRID[1], HYBRID[2], HYBRID[3], HYBRID[4], "job.0.workload=bisection", "job.0.load=0.9"];
+
 /// Half of the terminals, and a job on the others that begins in the second half.
 const LATE: &str = r#"ranks = 36
 [[job]]
@@ -294,6 +307,11 @@ fn sources_without_end() {
                     "ok",
                 )
             },
+            Case {
+                has: &["saturated", "outside-validated-range"],
+                ..case("hybrid: its estimate is no bound beyond saturation", HYBRID_FULL, "saturated")
+            },
+            Case { lacks: &["outside-validated-range"], ..case("hybrid: little load", HYBRID, "ok") },
             Case {
                 has: &["single-path"],
                 ..case("congestion: spreads", &["model.kind=congestion", "routing.algorithm=valiant"], "ok")

@@ -242,3 +242,39 @@ pub fn sources(net: &Network, lags: &[Lag]) -> String {
     let more = lags.len().saturating_sub(shown.len());
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight sources of a packet each 144 ns: what is late by so long is one packet behind, however short a packet is on its link.
+    #[test]
+    fn backlogs_count_packets_that_are_sent() {
+        let lag = |n: u32, behind| Lag { terminal: TerminalId::new(n), behind, packets: 0 };
+        let sample = |time, created, open, behind| Sample {
+            time,
+            created,
+            open,
+            lags: (0..8).map(|n| lag(n, behind)).collect(),
+            ..Sample::default()
+        };
+        let half = sample(45_000_000, 2_500, 3, 0);
+        for (behind, waiting) in [(0, 0.0), (144_000, 8.0), (1_440_000, 80.0)] {
+            let end = sample(90_000_000, 5_000, 12, behind);
+            let (then, now) = backlogs(&half, &end, 8);
+            assert!(
+                (then - 3.0).abs() < 1e-9 && (now - 12.0 - waiting).abs() < 1e-9,
+                "{behind}: {then}, {now}"
+            );
+            assert_eq!(piles_up(then, now, 2_500, 1.0), behind > 1_000_000, "{behind}");
+        }
+    }
+
+    /// Sixteen packets that come together are as much chance as one.
+    #[test]
+    fn messages_of_many_packets_pile_up_by_chance() {
+        for (now, each, piles) in [(50.0, 1.0, true), (50.0, 16.0, false), (800.0, 16.0, true)] {
+            assert_eq!(piles_up(3.0, now, 2_500, each), piles, "{now}, {each}");
+        }
+    }
+}

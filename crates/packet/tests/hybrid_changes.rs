@@ -156,6 +156,20 @@ fn senders_that_meet_are_noticed() {
     });
 }
 
+/// The director looks sixteen times a window: no more often than packets take on a terminal's link.
+#[test]
+fn windows_of_less_than_sixteen_packets_are_refused() {
+    let setup = dragonfly(0.5, 256);
+    let packet = setup.links[0].bandwidth.time_rounded(256).unwrap();
+    let mut short = automatic(setup.clone(), "mean", 16 * packet - 1);
+    short.until = Until::Time(US);
+    let refused = simulate(&short, &mut |_| true).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("every sixteenth of the window"), "{refused}");
+    let mut long = automatic(setup, "mean", 16 * packet + 16);
+    long.until = Until::Time(US);
+    run(&long);
+}
+
 /// Steady traffic is not left early because of what is looked at: stays last as long as they may.
 #[test]
 fn steady_traffic_stays() {

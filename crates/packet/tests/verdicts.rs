@@ -1,12 +1,14 @@
 //! What runs are worth: for each verdict a case and a near miss, of runs that end at a time, with their workload, or with programs.
 
-use base::param::Value;
+use base::{hash::mix64, index::RankId, param::Value, time::Ps};
 use model::setup::Until;
 use packet::{Setup, samples, simulate};
 use results::summary::{State, Summary, Verdict};
+use std::sync::Arc;
 use workload::{
     program::list::{List, Rank, calc, recv, send},
     registry::Work,
+    traffic::{Message, Traffic},
 };
 
 const US: u64 = 1_000_000;
@@ -105,7 +107,7 @@ fn programs_that_the_end_cuts_are_reported() {
     first.push(calc(5 * US));
     first.push(send(1, 64, 1));
     second.push(recv(0, 64, 1));
-    let work = Work::Program(std::sync::Arc::new(List::new(vec![first, second])));
+    let work = Work::Program(Arc::new(List::new(vec![first, second])));
     let mut setup = samples::setup(fabric, routing, links, work, 0);
     setup.jobs[0].message = None;
     for (end, cut) in [(4, true), (100, false)] {
@@ -113,5 +115,59 @@ fn programs_that_the_end_cuts_are_reported() {
         let verdict = run(&setup).verdict;
         assert_eq!(has(&verdict, "unfinished-programs"), cut, "{end} us: {verdict:?}");
         assert_ne!(verdict.state, State::Deadlock, "{end} us: {verdict:?}");
+    }
+}
+
+/// Rank 0 sends rank 1 a packet each microsecond; the number of a packet says whether it is a large one.
+struct Sizes(fn(u64) -> bool);
+
+impl Traffic for Sizes {
+    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+        let bytes = if (self.0)(index) { 512 } else { 8 };
+        let message = Message { time: index * US, destination: RankId::new(1), bytes };
+        (rank.number() == 0).then_some(message)
+    }
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Two terminals of a switch, for so many microseconds.
+fn sizes(large: fn(u64) -> bool, end: u64) -> Verdict {
+    let fabric = samples::topology("single-switch", &[("terminals", samples::int(2))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 16)];
+    let mut setup = samples::setup(fabric, routing, links, Work::Traffic(Arc::new(Sizes(large))), 0);
+    setup.jobs[0].message = None;
+    setup.until = Until::Time(end * US);
+    run(&setup).verdict
+}
+
+/// Late or early, a step of the mean is found; where there is none, none is.
+#[test]
+fn a_step_of_latency_is_not_stationary() {
+    let steps: [fn(u64) -> bool; 4] = [|n| n > 100, |n| n > 500, |n| n > 900, |n| n < 900];
+    for (number, step) in steps.into_iter().enumerate() {
+        assert_eq!(sizes(step, 1_024).state, State::NotStationary, "{number}");
+    }
+    for same in [(|_| false) as fn(u64) -> bool, |_| true, |n| n % 2 == 0] {
+        let verdict = sizes(same, 1_024);
+        assert!(verdict.flags.is_empty(), "{verdict:?}");
+    }
+}
+
+/// Of a few packets of two sizes the mean says little, of many it does.
+#[test]
+fn a_mean_with_a_wide_interval_is_flagged() {
+    let by_lot = |n: u64| mix64(n).is_multiple_of(4);
+    for (end, wide) in [(32, true), (4_096, false)] {
+        let verdict = sizes(by_lot, end);
+        assert_eq!(has(&verdict, "too-few-samples"), wide, "{end} us: {verdict:?}");
     }
 }
