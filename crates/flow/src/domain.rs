@@ -544,7 +544,7 @@ impl Domain for FlowDomain {
 
 impl Carrier for FlowDomain {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
-        let Posting { source, destination, bytes, ahead } = posting;
+        let Posting { source, destination, bytes, ahead, .. } = posting;
         self.send_now(source, destination, What { bytes, rate: None, reply: false }, Some(ahead), fx);
     }
 

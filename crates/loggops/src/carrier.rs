@@ -207,7 +207,7 @@ impl Domain for DelayCarrier {
 
 impl Carrier for DelayCarrier {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
-        let Posting { source, destination, bytes, ahead } = posting;
+        let Posting { source, destination, bytes, ahead, .. } = posting;
         let number = self.interfaces.get(source.number()).posted;
         self.interfaces.edit(source.number()).posted = number.wrapping_add(1);
         let (begin, _) = self.pass(fx.now(), source, SENDING, bytes);

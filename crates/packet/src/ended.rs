@@ -45,6 +45,12 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// True if something was still to happen or under way when the run stopped.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        !self.dry && (self.last.busy || self.last.open > 0)
+    }
+
     /// For how much of `simulated` the network was simulated: links carry nothing while packets bypass them. Where treatment `reheat` fills it, it is.
     #[must_use]
     pub fn fidelity(&self, simulated: Ps, reheat: Ps) -> Ps {

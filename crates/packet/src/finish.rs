@@ -188,7 +188,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         faults.next().map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))?;
     }
     let done = matches!(setup.until, Until::WorkloadDone { .. });
-    let simulated = if done { ended.observer.last } else { ended.now };
+    // Where the limit came first, all until then was simulated.
+    let simulated = if done && !ended.is_cut_short() { ended.observer.last } else { ended.now };
     if done {
         // Ticks after the last happening depend on when the run was seen to be over.
         ended.samples.retain(|s| s.time <= simulated);

@@ -35,7 +35,7 @@ impl<R: Router> State<R> {
 
     /// Sends a message of a host, and something ahead of it.
     fn post_ahead(&mut self, cx: &Static, message: &Posting, fx: &mut impl Fx) {
-        let &Posting { source, destination, bytes, ahead } = message;
+        let &Posting { source, destination, bytes, control, ahead } = message;
         let i = cx.local.terminals.binary_search(&source).expect("who posts lives here") as u32;
         let posting = self.posting(cx, i, destination);
         let (source, number) = (posting.source, posting.number);
@@ -50,7 +50,7 @@ impl<R: Router> State<R> {
             let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
             fx.send(to, cx.net.lane, at, Class::Ordinary, Name::Envelope.of(source.number(), count), wire);
         }
-        self.post(cx, posting, bytes, fx);
+        self.post(cx, posting, bytes | Net::<R>::marks(cx, bytes, control), fx);
     }
 }
 

@@ -9,6 +9,7 @@ pub mod check;
 pub mod close;
 pub mod config;
 pub mod congestion_control;
+mod controls;
 pub mod counters;
 pub mod effects;
 pub mod ended;

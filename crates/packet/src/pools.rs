@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn lists_keep_their_order() {
         let mut rows = Rows::<Post, Full>::default();
-        let post = Post { time: 0, bytes: 0, destination: Default::default(), next: PostRow::NIL };
+        let post = Post { time: 0, bytes: 0, destination: Default::default(), number: 0, next: PostRow::NIL };
         let (mut list, mut posts) = (List::default(), Vec::new());
         for time in 0..4 {
             let row = rows.take(Post { time, ..post });

@@ -410,22 +410,28 @@ pub struct Credit {
 pub struct Post {
     /// Virtual time at which it happens.
     pub time: Ps,
-    /// Its payload in bytes, without headers; [`Post::REPLY`] marks the reply to a request.
+    /// Its payload in bytes, without headers, and marks above: [`Post::REPLY`], [`Post::NAMED`] and [`Post::CONTROL`].
     pub bytes: u64,
     /// Number of the terminal that it is for.
     pub destination: TerminalId,
+    /// Its number, if it is [`Post::NAMED`].
+    pub number: u32,
     /// Next post of the terminal.
     pub next: PostRow,
 }
 
 impl Post {
-    /// A bit of [`Post::bytes`], above all payloads.
+    /// A bit of [`Post::bytes`], above all payloads: the reply to a request.
     pub const REPLY: u64 = 1 << 63;
+    /// Another: others know its number already, since messages of its terminal may pass each other.
+    pub const NAMED: u64 = 1 << 62;
+    /// Another: of one packet, it goes ahead of what its terminal has still to hand over.
+    pub const CONTROL: u64 = 1 << 61;
 
     /// Its payload in bytes.
     #[must_use]
     pub fn payload(&self) -> u64 {
-        self.bytes & !Self::REPLY
+        self.bytes & !(Self::REPLY | Self::NAMED | Self::CONTROL)
     }
 }
 
@@ -468,6 +474,8 @@ pub struct Terminal {
     pub index: u64,
     /// Messages posted here in answer to others, until they are taken in hand.
     pub posts: List<PostRow>,
+    /// Those of hosts that go ahead of all these.
+    pub controls: List<PostRow>,
     /// Packets handed over, the first one perhaps partly sent.
     pub queue: List<PacketRow>,
     /// Chunks of the first packet that were sent.

@@ -269,8 +269,12 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         }
         if more.loads {
             let full = u64::from(port.sent) * u64::from(cx.net.config.chunk);
-            let bytes = state.net.carried.rows().get(u.index()).copied().unwrap_or(full);
-            sample.carried.push((line.link, bytes));
+            let begun = state.net.carried.rows().get(u.index()).copied().unwrap_or(full);
+            // What of it is not through by now: the chunk on the link, and those that an output has in turn behind it.
+            let timing = &cx.net.timings[line.timing as usize];
+            let ahead = port.clock.rounded(timing.denominator).saturating_sub(now);
+            let left = (ahead as f64 * timing.bytes_per_s() / 1e12).round() as u64;
+            sample.carried.push((line.link, begun.saturating_sub(left)));
         }
     }
     sample.busy |= domain.host.is_busy();
@@ -279,7 +283,8 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         let posted = if row.posts.is_empty() { NEVER } else { state.posts.get(row.posts.head).time };
         let upcoming = if row.elsewhere { NEVER } else { row.upcoming };
         let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
-        let oldest = oldest.min(state.control.oldest(i as u32));
+        let control = if row.controls.is_empty() { NEVER } else { state.posts.get(row.controls.head).time };
+        let oldest = oldest.min(control).min(state.control.oldest(i as u32));
         sample.messages += u64::from(row.messages);
         sample.busy |= state.transport.is_busy(i as u32);
         if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal].0 as usize) {

@@ -50,7 +50,7 @@ pub const ABOUT: About = About {
             name: "vcs",
             kind: Kind::Int { min: 1, max: 16 },
             default: Some("4"),
-            doc: "Virtual channels per link; at least what the routing needs. More are shared out evenly among the routing's VCs, as classes.",
+            doc: "Virtual channels per link; at least what the routing needs. More are shared out evenly among the routing's VCs, as classes, by `input-queued`; behind `window` and `output-queued` they carry nothing.",
         },
         Param {
             name: "router_delay",

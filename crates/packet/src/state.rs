@@ -92,6 +92,7 @@ impl<R: Router> PacketDomain<R> {
             elsewhere: false,
             index: 0,
             posts: List::default(),
+            controls: List::default(),
             queue: List::default(),
             sent: 0,
             queued: 0,

@@ -100,6 +100,18 @@ impl<R: Router> State<R> {
         if Net::<R>::is_queued(cx) {
             return self.next_paced(cx, i);
         }
+        let control = self.control_ready(cx, i);
+        if control == NEVER {
+            return self.next_in_order(cx, i);
+        }
+        self.next_in_order(cx, i).min(control.saturating_sub(phase.offset).max(row.request))
+    }
+
+    /// As [`State::next_handover`], but for messages that go ahead.
+    #[inline]
+    fn next_in_order(&self, cx: &Static, i: u32) -> Ps {
+        let phase = self.surrogate.phase();
+        let row = self.terminals.get(i);
         let created = if row.cutting.active {
             row.cutting.created
         } else {
@@ -127,8 +139,13 @@ impl<R: Router> State<R> {
             return cx.net.adapter_delay.least();
         }
         let row = self.terminals.get(i);
-        let in_hand = if row.cutting.active { Net::<R>::copies(cx, row.cutting.destination) } else { 0 };
-        let number = row.messages.wrapping_sub(in_hand);
+        let number = if row.cutting.active && !Net::<R>::resequences(cx) {
+            row.cutting.number & !REPLY_NUMBER
+        } else if row.cutting.active {
+            row.messages.wrapping_sub(Net::<R>::copies(cx, row.cutting.destination))
+        } else {
+            self.named(row).unwrap_or(row.messages)
+        };
         cx.net.adapter_delay.of(cx.local.terminals[i as usize], number)
     }
 
@@ -215,12 +232,12 @@ impl<R: Router> State<R> {
         let posted = if row.posts.is_empty() { NEVER } else { self.posts.get(row.posts.head).time };
         debug_assert!(!row.cutting.active, "a terminal cuts one message at a time");
         debug_assert!(posted.min(row.upcoming) != NEVER, "there is a message to begin");
-        let mut reply = 0;
+        let (mut reply, named) = (0, self.named(&row));
         let (created, destination, bytes) = if posted <= row.upcoming {
             let post = *self.posts.get(row.posts.head);
             self.terminals.edit(i).posts.pop(&self.posts);
             self.posts.give(row.posts.head);
-            reply = if post.bytes == post.payload() { 0 } else { REPLY_NUMBER };
+            reply = if post.bytes & Post::REPLY == 0 { 0 } else { REPLY_NUMBER };
             (post.time, post.destination, post.payload())
         } else {
             self.read_ahead(cx, i, row.upcoming);
@@ -233,7 +250,7 @@ impl<R: Router> State<R> {
         let name = if Net::<R>::resequences(cx) {
             self.adapters.begin(cx.local.terminals[i as usize], destination)
         } else {
-            row.messages
+            named.unwrap_or(row.messages)
         };
         let row = self.terminals.edit(i);
         let number = name | reply;
@@ -250,7 +267,11 @@ impl<R: Router> State<R> {
         if Net::<R>::is_queued(cx) {
             return self.hand_over_paced(cx, i, time, fx);
         }
-        if self.terminals.get(i).cutting.active || self.begin_message(cx, i) {
+        if self.control_ready(cx, i).saturating_sub(self.surrogate.phase().offset) <= time {
+            let in_hand = self.begin_control(i);
+            self.cut_packet(cx, i, time, fx);
+            self.terminals.edit(i).cutting = in_hand;
+        } else if self.terminals.get(i).cutting.active || self.begin_message(cx, i) {
             self.cut_packet(cx, i, time, fx);
         }
     }
@@ -531,21 +552,25 @@ impl<R: Router> State<R> {
         self.set_due(cx, u, fx);
         let row = self.terminals.get(i);
         let chunks = |bytes: u64| bytes.div_ceil(u64::from(cx.net.config.chunk)).max(1) as u32;
-        let posted = row.posts.iter(&self.posts).map(|p| chunks(self.posts.get(p).payload())).sum::<u32>();
+        let posts = row.posts.iter(&self.posts).chain(row.controls.iter(&self.posts));
+        let posted = posts.map(|p| chunks(self.posts.get(p).payload())).sum::<u32>();
         let cut = if row.cutting.active { chunks(row.cutting.left) } else { 0 };
         row.queued + posted + cut
     }
 
     /// A workload sends a message now, of so many bytes, marked as [`Post::bytes`] are.
     pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
-        let Posting { local: i, destination, .. } = posting;
+        let Posting { local: i, destination, number, .. } = posting;
         let u = cx.local.port_of(i);
         let fidelity = self.surrogate.phase().mode == Mode::Fidelity;
         if fidelity {
             self.catch_up_terminal(cx, u, fx.now(), fx);
         }
-        let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: PostRow::NIL });
-        self.terminals.edit(i).posts.push(&mut self.posts, post);
+        let post = Post { time: fx.instant(), bytes, destination, number, next: PostRow::NIL };
+        let post = self.posts.take(post);
+        let row = self.terminals.edit(i);
+        let list = if bytes & Post::CONTROL == 0 { &mut row.posts } else { &mut row.controls };
+        list.push(&mut self.posts, post);
         if Net::<R>::is_lossy(cx) {
             self.offer(cx, i, fx);
         } else if fidelity {

@@ -242,6 +242,23 @@ fn a_steady_network_is_predicted_exactly() {
 
 /// Bursts that fill the links: a network that wakes in another phase than its sources keeps what it held beside what they send, for good. Stays of whole
 /// periods wake in phase, without being asked for by their times.
+/// Predictions of a pair, of a class of pairs, from a queue that is shorter than usual: none is shorter than an empty network takes.
+#[test]
+fn no_prediction_beats_an_empty_network() {
+    let least = |setup: &Setup| run(setup).latency_ps.unwrap().min;
+    let alone = least(&dragonfly(0.01, 256));
+    for (load, predictor) in
+        [(0.5, "quantile"), (0.7, "quantile"), (0.7, "mean"), (1.0, "mean"), (1.0, "fitted")]
+    {
+        for treatment in TREATMENTS {
+            let setup = switched(dragonfly(load, 256), treatment, "packet", predictor, &[20 * US, 40 * US]);
+            let found = least(&setup);
+            // Rounded down on each of three links.
+            assert!(found + 3 >= alone, "{load} {predictor} {treatment}: {found} of {alone}");
+        }
+    }
+}
+
 #[test]
 fn bursts_wake_in_phase() {
     let mut setup = dragonfly(1.0, 256);

@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use base::param::Value;
-use model::setup::Until;
+use base::{index::LinkId, param::Value};
+use model::setup::{Measure, Until};
 use packet::{
+    Setup,
     pipeline::Pipeline,
     router::registry::{ROUTERS, clocked, named},
     samples, simulate,
 };
 use proptest::prelude::*;
+use results::table::Table;
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
@@ -39,7 +41,24 @@ fn carried(router: &str, rules: Option<Pipeline>, terminal: u64, local: u64) -> 
     setup.packet.router_delay = 5 * NS;
     setup.warmup = 5 * US;
     setup.until = Until::Time(15 * US);
-    simulate(&setup, &mut |_| true).unwrap().summary.throughput.unwrap().accepted_fraction
+    setup.measure = Measure { window: 400 * NS, loads: true, ..Measure::default() };
+    let done = simulate(&setup, &mut |_| true).unwrap();
+    never_above(&setup, done.tables.iter().find(|t| t.name() == "loads").unwrap());
+    done.summary.throughput.unwrap().accepted_fraction
+}
+
+/// In no interval a link carries more than its bandwidth, though chunks lie across their borders.
+fn never_above(setup: &Setup, loads: &Table) {
+    let [from, until, bytes] = ["time_ps", "until_ps", "bytes"].map(|name| loads.u64_column(name).unwrap());
+    let links = loads.u32_column("link").unwrap();
+    assert!(links.len() > 100, "intervals are short");
+    for (row, &link) in links.iter().enumerate() {
+        let rate = setup.links[usize::from(setup.fabric.class_of_link(LinkId::new(link)))].bandwidth;
+        let most = rate.bytes_per_s() * (until[row] - from[row]) as f64 / 1e12;
+        // Of the chunk that is on a link at the end all counts, and of those that an output has in turn behind it.
+        let last = if until[row] == 15 * US { 4096.0 } else { 2.0 };
+        assert!(bytes[row] as f64 <= most + last, "link {link}: {} of {most} bytes", bytes[row]);
+    }
 }
 
 proptest! {

@@ -38,6 +38,8 @@ pub struct Posting {
     pub destination: TerminalId,
     /// Bytes that travel.
     pub bytes: u64,
+    /// It is a request or a grant, which need not wait for what its terminal has still to send: hosts put them in order where they arrive.
+    pub control: bool,
     /// Handed over with the message.
     pub ahead: Ahead,
 }

@@ -105,7 +105,7 @@ impl Host for Prober {
         let (n, m) = &self.part[number as usize];
         assert_eq!(fx.now(), m.at, "an alarm rings when it was set");
         let Planned { source, destination, bytes, .. } = *m;
-        fx.post(Posting { source, destination, bytes, ahead: stamp(*n, m) });
+        fx.post(Posting { source, destination, bytes, control: false, ahead: stamp(*n, m) });
     }
 
     fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {

@@ -371,14 +371,14 @@ impl Programs {
             }
             return self.in_turn(&envelope, fx);
         }
-        let bytes = if eager { bytes } else { self.roster.rules.control };
+        let (bytes, control) = if eager { (bytes, false) } else { (self.roster.rules.control, true) };
         if destination == place.terminal {
             if eager {
                 self.finish(row, fx);
             }
             return self.copy(rank, bytes, envelope, fx);
         }
-        fx.post(Posting { source: place.terminal, destination, bytes, ahead: envelope.into() });
+        fx.post(Posting { source: place.terminal, destination, bytes, control, ahead: envelope.into() });
         if eager {
             self.finish(row, fx);
         }
@@ -472,7 +472,8 @@ impl Programs {
         if sender == place.terminal {
             return self.copy(rank, bytes, grant, fx);
         }
-        fx.post(Posting { source: place.terminal, destination: sender, bytes, ahead: grant.into() });
+        let (source, ahead) = (place.terminal, grant.into());
+        fx.post(Posting { source, destination: sender, bytes, control: true, ahead });
     }
 
     /// A receive has too little room for the message that it takes.
@@ -494,7 +495,8 @@ impl Programs {
             self.finish(row, fx);
             return self.copy(rank, envelope.bytes, data, fx);
         }
-        fx.post(Posting { source, destination: delivery.source, bytes: envelope.bytes, ahead: data.into() });
+        let (destination, bytes) = (delivery.source, envelope.bytes);
+        fx.post(Posting { source, destination, bytes, control: false, ahead: data.into() });
         self.finish(row, fx);
     }
 

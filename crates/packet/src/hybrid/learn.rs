@@ -45,19 +45,19 @@ impl Shape {
         self.hops.between(self.node_of[source], self.node_of[destination]) + 1
     }
 
-    /// `latency`, but at least [`Shape::floor`].
+    /// [`Shape::floor`] of the two terminals that are farthest from each other.
     #[inline]
     #[must_use]
-    pub fn at_least(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
-        // Nearly all latencies are above the greatest floor: they need no look at the table of distances.
-        debug_assert!(self.floor(source, destination) <= self.most, "no pair is farther than the farthest");
-        if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
+    pub fn most(&self) -> Ps {
+        self.most
     }
 
     /// No packet between two terminals takes less.
     #[must_use]
     pub fn floor(&self, source: TerminalId, destination: TerminalId) -> Ps {
-        self.floor.0 + self.floor.1 * u64::from(self.routers(source, destination) - 1)
+        let floor = self.floor.0 + self.floor.1 * u64::from(self.routers(source, destination) - 1);
+        debug_assert!(floor <= self.most, "no pair is farther than the farthest");
+        floor
     }
 }
 

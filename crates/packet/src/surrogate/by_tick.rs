@@ -96,7 +96,8 @@ impl<R: Router> State<R> {
             let row = self.terminals.get(i);
             let (job, _) = cx.net.rank[cx.local.terminals[i as usize]];
             // One message, one packet, nobody who answers: what makes the short form equal to `bypass.rs`.
-            let usual = !row.cutting.active && row.posts.is_empty() && !cx.net.rails.several();
+            let alone = row.posts.is_empty() && row.controls.is_empty();
+            let usual = !row.cutting.active && alone && !cx.net.rails.several();
             match cx.net.work.get(job as usize) {
                 Some(Work::Traffic(traffic)) if usual => self.stream(cx, i, &**traffic, t, fx),
                 _ => self.bypass_until(cx, i, t, fx),
@@ -177,7 +178,7 @@ impl<R: Router> State<R> {
                 Some(table) => table[packet.destination.index()],
                 None => cx.predicted(&packet, 0),
             };
-            let due = created + cx.with_wait(terminal, packet.destination, latency);
+            let due = created + cx.with_wait(&packet, latency);
             if due < asked {
                 fx.record(Record::Through { time: due, packet });
             } else {

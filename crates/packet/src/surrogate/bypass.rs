@@ -11,10 +11,7 @@ use super::{
     Mode, Predicted,
 };
 use crate::{hybrid::Level, identity::PacketId};
-use base::{
-    index::TerminalId,
-    time::{NEVER, Ps},
-};
+use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class};
 
 impl Static {
@@ -36,20 +33,21 @@ impl Static {
         if follow == 0 { mean } else { said(Some(packet.id.number())).min(mean + after) }
     }
 
-    /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
+    /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below what the packet takes in an empty network.
     #[inline]
-    pub(super) fn with_wait(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
-        let Some(&wait) = self.waits.get(destination.index()) else { return latency };
-        // A queue shorter than usual shortens the prediction, down to an empty network's latency at most.
-        let then = latency.saturating_add_signed(wait);
-        self.net.hybrid.as_ref().map_or(then, |h| h.shape.at_least(source, destination, then))
+    pub(super) fn with_wait(&self, packet: &Predicted, latency: Ps) -> Ps {
+        let wait = self.waits.get(packet.destination.index());
+        let then = wait.map_or(latency, |&wait| latency.saturating_add_signed(wait));
+        // Most latencies are above that of a full packet between the two that are farthest: they need no look at the table of distances.
+        let most = self.net.hybrid.as_ref().map_or(0, |h| h.shape.most()) + self.net.packet_pace;
+        if then >= most { then } else { then.max(self.net.alone(packet)) }
     }
 }
 
 impl<R: Router> State<R> {
     #[inline]
     pub(super) fn latency(&self, cx: &Static, packet: &Predicted, follow: u32) -> Ps {
-        cx.with_wait(packet.source(), packet.destination, cx.predicted(packet, follow))
+        cx.with_wait(packet, cx.predicted(packet, follow))
     }
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
@@ -67,10 +65,12 @@ impl<R: Router> State<R> {
     #[inline]
     fn next_bypass(&self, cx: &Static, i: u32) -> Ps {
         let (created, read_on) = self.offered(self.terminals.get(i));
+        let pace = self.surrogate.paces.get(i).next;
+        let control = self.control_ready(cx, i).max(pace);
         if read_on {
-            return created;
+            return created.min(control);
         }
-        created.saturating_add(self.adapter_time(cx, i)).max(self.surrogate.paces.get(i).next)
+        created.saturating_add(self.adapter_time(cx, i)).max(pace).min(control)
     }
 
     /// Sets a terminal's alarm.
@@ -114,8 +114,9 @@ impl<R: Router> State<R> {
     /// Hands the next packet, or message, over at `at`; everything before `settled` is being done.
     fn bypass(&mut self, cx: &Static, i: u32, at: Ps, settled: Ps, fx: &mut impl Fx) {
         debug_assert!(at < settled, "only what is due is handed over");
-        let begun = !self.terminals.get(i).cutting.active;
-        if begun && !self.begin_message(cx, i) {
+        let in_hand = (self.control_ready(cx, i) <= at).then(|| self.begin_control(i));
+        let begun = in_hand.is_some() || !self.terminals.get(i).cutting.active;
+        if in_hand.is_none() && begun && !self.begin_message(cx, i) {
             return;
         }
         let most = cx.net.config.packet;
@@ -128,6 +129,7 @@ impl<R: Router> State<R> {
         let number = row.packets;
         row.cutting.left -= bytes;
         row.cutting.active = row.cutting.left > 0;
+        row.cutting = in_hand.unwrap_or(row.cutting);
         row.packets = number.wrapping_add(packets);
         let pace = self.surrogate.paces.edit(i);
         let mut last = at;

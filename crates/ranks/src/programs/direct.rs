@@ -27,7 +27,7 @@ impl Programs {
             return self.copy(self.residents.local(grant.to), grant.bytes, data, fx);
         }
         let bytes = grant.bytes.saturating_add(header);
-        fx.post(Posting { source, destination, bytes, ahead: data.into() });
+        fx.post(Posting { source, destination, bytes, control: false, ahead: data.into() });
     }
 
     /// A message has arrived: where nothing asks, its send is over as well, unless it was before.
