@@ -84,7 +84,7 @@ fn simulated(cx: &Context, ended: &Ended) -> Ps {
     // Where all waits without end, or there were too many flows, shares are as they were found last.
     let stood = domain.sharing.now().rounded();
     debug_assert!(stood <= cx.end, "nothing happens after the end");
-    match (cx.open, ended.dry || domain.overflow) {
+    match (cx.open && !domain.overflow, ended.dry || domain.overflow) {
         (true, _) => cx.end,
         (false, true) if domain.sharing.active() > 0 => ended.observer.last.max(stood),
         (false, false) if domain.is_cut_short() => cx.end,

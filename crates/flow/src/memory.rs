@@ -9,16 +9,21 @@ use crate::{
 use base::{
     index::TerminalId,
     rng::{Purpose, Stream},
+    time::Ps,
 };
 use model::{
     entry::Known,
     memory::Prediction,
     setup::{JobSetup, Until},
 };
-use ranks::memory;
+use ranks::memory::{
+    self,
+    sent::{Cut, sent},
+};
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank; fewer where programs have fewer messages. Of those that are divided over paths, whose
+/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank; fewer where programs have fewer messages. Where terminals offer more
+/// than their links carry, those that pile up by the end are added. Of those that are divided over paths, whose
 /// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
@@ -32,6 +37,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
         [("tables of operations", operations), ("rows of tables", rows)].into_iter().filter(|p| p.1 > 0),
     );
     parts.extend(rows_of_network);
+    parts.extend(Some(("flows that pile up", piled(setup, until).saturating_mul(FLOW))).filter(|p| p.1 > 0));
     if let Some(width) = width(setup) {
         let at_a_time = setup.config.max_flows.min(ranks.saturating_mul(10));
         parts.push(("divided routes", width.routes(pairs, at_a_time)));
@@ -50,6 +56,40 @@ pub fn least(known: &Known<'_>) -> u64 {
     rows.fold(memory::least(known.jobs), u64::saturating_add)
 }
 
+/// Bytes of a flow, its message, its place in a bundle and in the solver.
+const FLOW: u64 = 512;
+
+/// Flows of open traffic that are under way in the end because terminals send more than their links carry. What piles up behind links between routers is not
+/// foreseen: that hangs on where routes meet.
+fn piled(setup: &FlowSetup, until: Ps) -> u64 {
+    let Some(rate) = setup.links.first().map(|link| link.bandwidth.bytes_per_s()) else { return 0 };
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let of_job = |job: &JobSetup| {
+        let offered = job.work.traffic().and_then(|t| t.offered_bytes_per_s())?;
+        let share = job.placement.len() as f64 / job.nodes().max(1) as f64;
+        let messages = sent(job, until, cut, &|_, _| false)?.messages;
+        Some((messages as f64 * left_over(offered * share / rate)).ceil() as u64)
+    };
+    let all: u64 = setup.jobs.iter().filter_map(of_job).fold(0, u64::saturating_add);
+    all.min(setup.config.max_flows)
+}
+
+/// Share of messages that an overloaded link never completes, if all that are under way share it: all have a part, few all they need. With `load`
+/// times what it carries it is the positive solution of f = 1 - exp(-f load) (Jean-Marie and Robert, *On the transient behavior of the processor sharing
+/// queue*, 1994, for equal sizes), which is more than the excess, 1 - 1 / load.
+fn left_over(load: f64) -> f64 {
+    if load <= 1.0 {
+        return 0.0;
+    }
+    let mut share = 1.0;
+    // The error falls by load exp(-f load) < 1 in each step; near 1 it stays above the solution, as a prediction may.
+    for _ in 0..100 {
+        share = 1.0 - f64::exp(-share * load);
+    }
+    debug_assert!((0.0..=1.0).contains(&share), "it is a share");
+    share
+}
+
 /// What a network has rows of.
 struct Rows {
     ranks: u64,
@@ -62,8 +102,6 @@ struct Rows {
 fn rows(links: u64, jobs: &[JobSetup], most: u64) -> Rows {
     /// A route with its links, and what is known of its pair.
     const ROUTE: u64 = 320;
-    /// A flow, its message, its place in a bundle and in the solver.
-    const FLOW: u64 = 512;
     let ranks: u64 = jobs.iter().map(|j| j.placement.len() as u64).sum();
     // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
     let messages = memory::messages_of_a_rank(jobs, 256).max(1);
@@ -250,6 +288,17 @@ mod tests {
         valiant.config.max_links = 4096;
         valiant.config.divided = false;
         assert_eq!(width(&valiant), None);
+    }
+
+    /// f = 1 - exp(-f load), and no less than the excess.
+    #[test]
+    fn what_is_left_over_of_an_overload_solves_its_equation() {
+        assert!(left_over(0.5).abs() < 1e-12 && left_over(1.0).abs() < 1e-12);
+        for load in [1.05, 1.2, 2.0, 5.0, 100.0] {
+            let share = left_over(load);
+            assert!((share - 1.0 + f64::exp(-share * load)).abs() < 0.01, "{load}: {share}");
+            assert!(share > 1.0 - 1.0 / load, "{load}: {share}");
+        }
     }
 
     #[test]
