@@ -146,6 +146,18 @@ fn everything_listed_can_be_explained() {
             "{name}"
         );
     }
+    for (name, one) in [
+        ("fabric.topology", "slim-fly"),
+        ("routing.algorithm", "ugal-l"),
+        ("job.0.workload", "uniform"),
+        ("job.arrival", "poisson"),
+        ("placement", "linear"),
+        ("model.kind", "flow"),
+        ("model.router", "window"),
+    ] {
+        let run = netloom(&["explain", name]);
+        assert!(run.status == 0 && run.out.contains(one), "{name}: {}{}", run.out, run.err);
+    }
     assert_snapshot!("explain-link", netloom(&["explain", "fabric.link"]).out);
     assert_snapshot!("explain-link-json", netloom(&["explain", "fabric.link", "--format", "json"]).out);
 }

@@ -131,19 +131,35 @@ fn cpu_time(scheduling: Scheduling) -> Option<f64> {
 /// Processor time of the calling thread in seconds, where the system says.
 #[must_use]
 pub fn thread_time() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
+    clock::time(clock::THREAD)
 }
 
-#[cfg(unix)]
 fn process_time() -> Option<f64> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+    clock::time(clock::PROCESS)
+}
+
+/// Clocks of processor time. They count what has run since the scheduler last looked as well: runs shorter than its tick have a time, too.
+#[cfg(unix)]
+mod clock {
+    use rustix::time::{ClockId, clock_gettime};
+
+    pub const THREAD: ClockId = ClockId::ThreadCPUTime;
+    pub const PROCESS: ClockId = ClockId::ProcessCPUTime;
+
+    pub fn time(id: ClockId) -> Option<f64> {
+        let time = clock_gettime(id);
+        Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+    }
 }
 
 #[cfg(not(unix))]
-fn process_time() -> Option<f64> {
-    None
+mod clock {
+    pub const THREAD: () = ();
+    pub const PROCESS: () = ();
+
+    pub fn time((): ()) -> Option<f64> {
+        None
+    }
 }
 
 /// Largest resident memory of this process so far, where the system says.

@@ -87,11 +87,25 @@ pub fn within(shelves: &[Shelf], name: &str) -> (Vec<String>, Vec<Json>) {
             objects.push(json!({"kind": "key", "of": owner, "form": form(param), "doc": param.doc}));
         }
     }
+    for shelf in shelves.iter().filter(|shelf| chooses(shelf, &of, key)) {
+        let names: Vec<&str> = shelf.entries.iter().map(|about| about.name).collect();
+        let (heading, all) =
+            (format!("{key} ({}): a {}, one of", shelf.key, shelf.singular), names.join(", "));
+        texts.push(wrap(&heading, 0) + &wrap(&all, 2) + "`netloom explain` explains each by its name.\n");
+        objects.push(json!({"kind": "choice", "key": shelf.key, "of": shelf.singular, "names": names}));
+    }
     for (flag, doc) in FLAGS.iter().filter(|(flag, _)| *flag == name) {
         texts.push(wrap(&format!("{flag} (verdict of a run)"), 0) + &wrap(doc, 2));
         objects.push(json!({"kind": "verdict", "doc": doc}));
     }
     (texts, objects)
+}
+
+/// True if a key, of a section or of any if that is empty, names an entry of this shelf: `[fabric] topology`, `[[job]] workload`.
+fn chooses(shelf: &Shelf, section: &str, key: &str) -> bool {
+    let Some((place, named)) = shelf.key.rsplit_once(' ') else { return false };
+    let place = place.trim_matches(['[', ']']);
+    named == key && shelf.key.starts_with('[') && (section.is_empty() || section == place)
 }
 
 /// Words in lines of at most [`COLUMNS`], indented.

@@ -74,6 +74,7 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
         .collect();
     Some(lanes(
         Caption { id: "ranks", title: "Where ranks spend their time", note: &words },
+        STATES,
         shown.len(),
         most,
         &svg,
@@ -83,6 +84,9 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
 
 /// States of ranks, in the order of their colours.
 const STATES: [&str; 3] = ["computing", "handling messages", "waiting"];
+
+/// The same over time: the table of operations does not say how much of a send the processor handles.
+const OVER_TIME: [&str; 3] = ["computing", "in a send", "waiting"];
 
 /// An axis of simulated time from 0 to `end` picoseconds, below lanes that reach down to `bottom`; its lines stand behind them.
 fn axis(left: f64, wide: f64, bottom: f64, end: f64) -> String {
@@ -122,12 +126,13 @@ fn label(line: usize, words: &str) -> String {
 /// Lanes over an axis of time up to `end`, in picoseconds.
 fn lanes(
     Caption { id, title, note }: Caption<'_>,
+    states: [&str; 3],
     lines: usize,
     end: f64,
     body: &str,
     numbers: &str,
 ) -> String {
-    let keys = STATES.iter().enumerate().fold(String::new(), |text, (n, name)| {
+    let keys = states.iter().enumerate().fold(String::new(), |text, (n, name)| {
         text + &format!("<span class=\"key\"><i class=\"k{n}\"></i>{name}</span>")
     });
     format!(
@@ -154,7 +159,7 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
         for &Stretch { first, end: last, state } in &busy {
             let span = |piece: usize| time(end as f64 * piece as f64 / PIECES as f64);
             let words =
-                format!("{job}, rank {rank}: {} from {} to {}", STATES[state], span(first), span(last));
+                format!("{job}, rank {rank}: {} from {} to {}", OVER_TIME[state], span(first), span(last));
             let unit = 700.0 / PIECES as f64;
             svg += &bar(first as f64 * unit, (last - first) as f64 * unit, line, state, &words);
         }
@@ -167,12 +172,13 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
     }
     let note = if every > 1 { format!(" One of {every} ranks is shown.") } else { String::new() };
     let words = format!(
-        "Run {}.{note} A piece has the state that fills most of it; what is in no operation waits.",
+        "Run {}.{note} A piece has the state that fills most of it; what is in no operation waits. A send lasts until its buffer is free again, so a large one also waits for its receive.",
         run.name
     );
-    let heads = ["rank", "job", "computing", "handling messages", "waiting"];
+    let heads = ["rank", "job", OVER_TIME[0], OVER_TIME[1], OVER_TIME[2]];
     Some(lanes(
         Caption { id: "timeline", title: "What ranks do over time", note: &words },
+        OVER_TIME,
         shown.len(),
         end as f64,
         &svg,
