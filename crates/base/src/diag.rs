@@ -4,7 +4,11 @@
 //! into: a file, or an option of the command line that overrides one of its values. The library draws
 //! them (`netloom::render`).
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 /// A text that mistakes can be made in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +22,7 @@ pub struct Source {
 }
 
 /// A stretch of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// Index in [`Diagnostics::sources`].
     pub source: usize,
@@ -62,6 +66,11 @@ impl Diagnostic {
         self
     }
 
+    /// Its rank among others: by place, none last.
+    fn order(&self) -> (bool, Option<Place>) {
+        (self.place.is_none(), self.place)
+    }
+
     /// Adds a way to mend it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
@@ -77,10 +86,19 @@ pub struct Diagnostics {
     pub sources: Vec<Source>,
     /// What a user is to know and is no mistake, a line each: keys without effect.
     pub notes: Vec<String>,
+    /// The first by place, at least [`KEPT`] of them.
     items: Vec<Diagnostic>,
-    /// Places and messages of them.
-    seen: BTreeSet<(Option<Place>, String)>,
+    /// All that were found, each once.
+    count: usize,
+    /// One of them is not in an input file.
+    elsewhere: bool,
+    /// Hashes of places and messages.
+    seen: BTreeSet<u64>,
 }
+
+/// Mistakes whose words are kept: a file may have a million, and few are shown.
+const KEPT: usize = 1 << 10;
+const _: () = assert!(KEPT > SHOWN);
 
 /// Mistakes that are shown; of more only the number is.
 pub use crate::mistakes::SHOWN;
@@ -105,33 +123,42 @@ impl Diagnostics {
     /// True if there are mistakes and all of them are in input files.
     #[must_use]
     pub fn all_in_input(&self) -> bool {
-        !self.items.is_empty() && self.items.iter().all(|d| d.input)
+        !self.is_empty() && !self.elsewhere
     }
 
     /// Adds a mistake. The same mistake at the same place is kept once.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if self.seen.insert((diagnostic.place, diagnostic.message.clone())) {
-            self.items.push(diagnostic);
+        let mut hasher = DefaultHasher::new();
+        (diagnostic.place, &diagnostic.message).hash(&mut hasher);
+        if !self.seen.insert(hasher.finish()) {
+            return;
+        }
+        self.count += 1;
+        self.elsewhere |= !diagnostic.input;
+        self.items.push(diagnostic);
+        if self.items.len() >= 2 * KEPT {
+            self.items.sort_by_key(Diagnostic::order);
+            self.items.truncate(KEPT);
         }
     }
 
     /// True if nobody made a mistake.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.count == 0
     }
 
     /// Number of mistakes.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.count
     }
 
-    /// The mistakes by source and position; those without a place come last.
+    /// The mistakes by source and position, of very many the first; those without a place come last.
     #[must_use]
     pub fn sorted(&self) -> Vec<&Diagnostic> {
         let mut sorted: Vec<&Diagnostic> = self.items.iter().collect();
-        sorted.sort_by_key(|d| (d.place.is_none(), d.place));
+        sorted.sort_by_key(|d| d.order());
         sorted
     }
 
@@ -186,5 +213,21 @@ mod tests {
         assert_eq!((all.len(), all.is_empty()), (4, false));
         assert_eq!(all.text(at(file, 6, 11)), "y = 2");
         assert_eq!(all.text(at(file, 6, 99)), "");
+    }
+
+    /// Of very many all are counted, and the first are kept, whatever the order in which they were found.
+    #[test]
+    fn of_very_many_the_first_are_kept() {
+        let count = 10 * KEPT;
+        let mut all = Diagnostics::default();
+        let file = all.add_source("a.toml", "x\n".repeat(count));
+        for n in (0..count).rev().chain(0..count) {
+            let place = Place { source: file, start: 2 * n, end: 2 * n + 1 };
+            all.push(Diagnostic::new(place, format!("{n}")));
+        }
+        assert_eq!(all.len(), count);
+        let first: Vec<String> = all.sorted().iter().take(SHOWN).map(|d| d.message.clone()).collect();
+        assert_eq!(first, (0..SHOWN).map(|n| n.to_string()).collect::<Vec<_>>());
+        assert!(all.items.len() < 2 * KEPT, "{}", all.items.len());
     }
 }

@@ -237,6 +237,7 @@ const ONLY_CHECK: &[&str] = &[
     "resilience-of-another-model",
     "routing-of-another-topology",
     "slow-link",
+    "sweep-label-twice",
     "sweep-skip-fits-nothing",
     "sweep-unknown-path",
     "sweep-unknown-value",

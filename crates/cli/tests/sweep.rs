@@ -206,6 +206,24 @@ fn a_sweep_is_checked_and_no_run() {
     let run = netloom(&["run", &place.path("a.toml")]);
     assert!(run.err.contains("this file describes a series of runs"), "{}", run.err);
     assert_eq!(netloom(&["run", &place.path("a.toml"), "--set", "sweep="]).status, 0);
+    // A point that has no end, or no writer.
+    assert_eq!(place.sweep("kept", &[]).status, 0);
+    let point = fs::read_dir(place.path("kept/points"))
+        .expect("points")
+        .next()
+        .expect("a point")
+        .expect("read")
+        .path();
+    for (make, of) in [("mkfifo", None), ("ln", Some("/dev/zero"))] {
+        fs::remove_file(&point).expect("removed");
+        let made = std::process::Command::new(make)
+            .args(of.map(|of| ["-s", of]).into_iter().flatten())
+            .arg(&point)
+            .status();
+        assert!(made.expect("made").success());
+        let run = netloom(&["plot", &place.path("kept"), "--out", &place.path("figures")]);
+        assert!(run.status != 0 && run.err.contains("cannot be read"), "{}", run.err);
+    }
     // No sweep, a directory of others, a file in the way.
     fs::write(place.path("plain.toml"), FILE.split("[[sweep").next().expect("text")).expect("written");
     let run = netloom(&["sweep", &place.path("plain.toml"), "--out", &place.path("out")]);

@@ -188,7 +188,7 @@ fn part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// The results of a run that was killed between storing them and taking its checkpoint away: read, and as they were stored.
 #[must_use]
 pub fn ended(dir: &Path, header: &Header) -> Option<(Summary, String)> {
-    let read = |name: &str| std::fs::read_to_string(dir.join(name)).ok();
+    let read = |name: &str| base::input::read_text(dir.join(name)).ok();
     let manifest: serde_json::Value = serde_json::from_str(&read("manifest.json")?).ok()?;
     if manifest["started"].as_str() != Some(&header.started) {
         return None;

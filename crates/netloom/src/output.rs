@@ -118,7 +118,7 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
     let unread = |e: &dyn std::fmt::Display| {
         Error::new(ErrorKind::Output, format!("cannot read `{}`: {e}", path.display()))
     };
-    let text = std::fs::read_to_string(&path).map_err(|e| unread(&e))?;
+    let text = base::input::read_text(&path).map_err(|e| unread(&e))?;
     let summary = Summary::from_json(&text).map_err(|e| unread(&e))?;
     Ok(Some((summary, text)))
 }
@@ -281,7 +281,7 @@ pub fn named_inputs(experiment: &serde_json::Value) -> Vec<Input> {
     let sections = ["fabric", "routing", "hybrid"].map(|name| &experiment[name]);
     for path in sections.into_iter().chain(jobs).filter_map(|section| section["file"].as_str()) {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= MAX_HASHED);
-        if let Some(bytes) = small.then(|| std::fs::read(path).ok()).flatten() {
+        if let Some(bytes) = small.then(|| base::input::read(path).ok()).flatten() {
             inputs.push(Input::new(path, &bytes));
         }
     }

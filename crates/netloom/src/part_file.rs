@@ -31,7 +31,11 @@ impl PartFile {
             let message = format!("`{}` is no file: it cannot be replaced by one", to.display());
             return Err(Error::new(ErrorKind::Output, message));
         }
-        Ok(Self { to: to.to_owned(), part: to.with_added_extension("part") })
+        // What is called so already is somebody else's, or of a killed process.
+        let part = to.with_added_extension("part");
+        let own = || to.with_added_extension(format!("part-{}", std::process::id()));
+        let part = if part.symlink_metadata().is_ok() { own() } else { part };
+        Ok(Self { to: to.to_owned(), part })
     }
 
     /// Where to write meanwhile.

@@ -10,7 +10,7 @@ use base::sorted::SortedMap;
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs,
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::Command,
@@ -147,7 +147,7 @@ fn gather(folder: &Path, name: &Path, out: &mut dyn Write) -> Result<Recorded, E
     let mut rank = 0;
     while rank < recorded.ranks {
         let path = folder.join(format!("{rank}.calls"));
-        let file = File::open(&path).map_err(|_| unseen(rank))?;
+        let file = base::input::regular(&path).map_err(|_| unseen(rank))?;
         let mut whole = false;
         for line in BufReader::new(file).lines() {
             let line = line.map_err(|e| damaged(&path, &e.to_string()))?;

@@ -5,8 +5,8 @@ use crate::{
     bytes::{Bytes, Order},
 };
 use std::{
-    fs::File,
-    io::{Read, Seek, SeekFrom},
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -33,8 +33,12 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     pub(crate) fn open(path: PathBuf, chunk: u64) -> Result<Self> {
-        let file = File::open(&path).map_err(|e| Error::file(&path, e))?;
-        let length = file.metadata().map_err(|e| Error::file(&path, e))?.len();
+        let about = fs::metadata(&path).map_err(|e| Error::file(&path, e))?;
+        // A FIFO would keep us for ever, and a device has no end.
+        if !about.is_file() {
+            return Err(Error::file(&path, io::Error::other("it is not a regular file")));
+        }
+        let length = about.len();
         Ok(Self {
             path,
             chunk,

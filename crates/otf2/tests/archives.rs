@@ -175,6 +175,17 @@ fn damaged_archives_say_what_is_wrong() {
             assert!(error.contains(Path::new(name).file_name().unwrap().to_str().unwrap()), "{error}");
         }
     }
+    // A FIFO without a writer, a device without an end.
+    for name in ["traces.otf2", "traces.def", "traces/0.evt", "traces/1.def"] {
+        fresh();
+        fs::remove_file(path.join(name)).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path.join(name)).status().unwrap().success());
+        assert!(read_all().unwrap_err().to_string().contains("not a regular file"));
+        fs::remove_file(path.join(name)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path.join(name)).unwrap();
+        assert!(read_all().unwrap_err().to_string().contains("not a regular file"));
+        fs::remove_file(path.join(name)).unwrap();
+    }
     fresh();
     fs::remove_file(path.join("traces/1.evt")).unwrap();
     assert!(read_all().unwrap_err().to_string().contains("1.evt"));

@@ -7,7 +7,7 @@
 use crate::{manifest::is_ours, output::OutputError};
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -35,11 +35,19 @@ impl Claim {
         loop {
             let opened =
                 File::options().read(true).write(true).create(true).truncate(false).open(&claim.lock);
-            let file = opened.map_err(failed)?;
+            let file = opened.map_err(|e| match e.kind() {
+                io::ErrorKind::IsADirectory => refused(&claim.lock, e),
+                _ => failed(e),
+            })?;
             match file.try_lock() {
                 // Whoever held it before may have removed the file meanwhile: then the lock is on a file that no other process sees.
                 Ok(()) if !is_at(&file, &claim.lock) => {}
                 Ok(()) => {
+                    if !may_be_ours(&file).map_err(failed)? {
+                        let why =
+                            io::Error::other("a file of this name is in the way: it is no lock of a run");
+                        return Err(refused(&claim.lock, why));
+                    }
                     write_holder(&file).map_err(failed)?;
                     claim.file = Some(file);
                     return Ok(claim);
@@ -245,11 +253,22 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
+/// How the text of a lock file begins.
+const HOLDER: &str = "process ";
+
+/// True of a lock file: a killed process may have left it empty.
+fn may_be_ours(mut file: &File) -> io::Result<bool> {
+    let mut first = Vec::new();
+    file.take(HOLDER.len() as u64).read_to_end(&mut first)?;
+    file.rewind()?;
+    Ok(first.is_empty() || first == HOLDER.as_bytes())
+}
+
 /// Says in the lock file who holds it, for the message that others get.
 fn write_holder(mut file: &File) -> io::Result<()> {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     file.set_len(0)?;
-    write!(file, "process {}", std::process::id())?;
+    write!(file, "{HOLDER}{}", std::process::id())?;
     if !host.trim().is_empty() {
         write!(file, " on {}", host.trim())?;
     }
@@ -259,7 +278,7 @@ fn write_holder(mut file: &File) -> io::Result<()> {
 fn holder(file: File) -> String {
     let mut text = String::new();
     let read = file.take(400).read_to_string(&mut text);
-    if read.is_ok() && text.starts_with("process ") {
+    if read.is_ok() && text.starts_with(HOLDER) {
         text.chars().filter(|c| !c.is_control()).collect()
     } else {
         "process unknown".to_owned()
@@ -282,6 +301,17 @@ mod tests {
         // A lock file that nobody holds is stale.
         fs::write(root.path().join(".run.lock"), "process 1").unwrap();
         assert!(Claim::take(&root.path().join("run")).unwrap().is_exclusive());
+        fs::write(root.path().join(".run.lock"), "").unwrap();
+        assert!(Claim::take(&root.path().join("run")).unwrap().is_exclusive());
+        // One of somebody else stays, and so does a directory.
+        let theirs = root.path().join(".run.lock");
+        fs::write(&theirs, "notes").unwrap();
+        let taken = Claim::take(&root.path().join("run"));
+        assert!(matches!(taken, Err(OutputError::Io { path, .. }) if path == theirs));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "notes");
+        fs::remove_file(&theirs).and_then(|()| fs::create_dir(&theirs)).unwrap();
+        let taken = Claim::take(&root.path().join("run"));
+        assert!(matches!(taken, Err(OutputError::Io { path, .. }) if path == theirs));
         assert!(matches!(Claim::take(Path::new("/")), Err(OutputError::Unusable(_))));
     }
 

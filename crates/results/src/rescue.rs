@@ -48,7 +48,7 @@ pub fn note(kept: &Path, unplaced: &Unplaced) -> Result<(), OutputError> {
 /// Where the results in a directory belong, if they are not there yet.
 #[must_use]
 pub fn unplaced(kept: &Path) -> Option<Unplaced> {
-    let text = fs::read_to_string(kept.join(NOTE)).ok()?;
+    let text = base::input::read_text(kept.join(NOTE)).ok()?;
     serde_json::from_str(&text).ok().filter(|_| is_ours(kept))
 }
 

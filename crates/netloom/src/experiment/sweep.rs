@@ -388,16 +388,23 @@ fn read_levels(
         let label = labels.get(n).map(String::as_str);
         levels.extend(zipped(node, paths, diagnostics).map(|nodes| Level::new(nodes, label)));
     }
-    if let Some(twice) =
-        levels.iter().enumerate().find(|(n, l)| levels[..*n].iter().any(|b| b.label == l.label))
-    {
-        let message = format!("`{}` is twice among the values of this axis", twice.1.label);
-        let place = twice.1.nodes.first().map_or(section.home, |n| n.place);
+    if let Some(twice) = second_of_equals(&levels) {
+        let message = format!("`{}` is twice among the values of this axis", twice.label);
+        let place = twice.nodes.first().map_or(section.home, |n| n.place);
         diagnostics
             .push(Diagnostic::new(place, message).help("leave one out, or give them different `labels`"));
     }
     let range = range.or_else(|| listed_range(&levels)).filter(|_| paths == 1 && labels.is_empty());
     (levels, range.filter(|r| r.from.number() < r.to.number()))
+}
+
+/// The first level whose label another one before it has.
+fn second_of_equals(levels: &[Level]) -> Option<&Level> {
+    // An axis may have a hundred thousand: they are sorted, equal ones in their order.
+    let mut order: Vec<usize> = (0..levels.len()).collect();
+    order.sort_by_key(|&n| &levels[n].label);
+    let again = order.windows(2).filter(|pair| levels[pair[0]].label == levels[pair[1]].label);
+    again.map(|pair| pair[1]).min().map(|n| &levels[n])
 }
 
 /// The range of listed numbers that rise.

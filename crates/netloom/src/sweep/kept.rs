@@ -62,8 +62,9 @@ pub fn read(directory: &Path, other: Option<&Path>) -> Result<Kept, Error> {
     let mut rows = Vec::new();
     for (number, point) in list["points"].as_array().into_iter().flatten().enumerate() {
         let id = point["id"].as_str().unwrap_or("");
-        let record =
-            store.load(id).ok_or_else(|| damaged(&format!("names point {id}, which is not there")))?;
+        let record = store
+            .load(id)
+            .ok_or_else(|| damaged(&format!("names point {id}, which is not there or cannot be read")))?;
         let levels = series.sweep.axes.iter().map(|axis| level(axis, &text(&point["values"][&axis.name])));
         let point = Point { levels: levels.collect(), seed: point["seed"].as_u64().unwrap_or(0) };
         rows.push(Row { chain: number, point, record, kept: true });

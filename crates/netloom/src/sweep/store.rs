@@ -140,7 +140,7 @@ impl Store {
     /// A point that is kept; what cannot be read is run again.
     #[must_use]
     pub fn load(&self, id: &str) -> Option<Record> {
-        let text = fs::read_to_string(self.path.join("points").join(format!("{id}.json"))).ok()?;
+        let text = base::input::read_text(self.path.join("points").join(format!("{id}.json"))).ok()?;
         serde_json::from_str::<Record>(&text).ok().filter(|r| r.id == id && r.schema == SCHEMA)
     }
 

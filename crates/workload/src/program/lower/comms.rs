@@ -112,9 +112,10 @@ pub(in crate::program) fn resolve(script: &dyn Script) -> Result<Communicators, 
     comms.made = Column::filled(ranks as usize, Vec::new());
     let mut walk =
         Walk { script, at: Column::default(), waiting: vec![Vec::new()], defined: Defined::default(), comms };
+    let mut groups = Groups::default();
     for rank in RankId::first(ranks) {
         let known = SortedMap::from([(WORLD, (0, CommRank::in_world(rank)))]);
-        let calls = makers(script, rank, &mut walk.comms.one_sided)?;
+        let calls = makers(script, rank, &mut groups, &mut walk.comms.one_sided)?;
         walk.at.push(Rank { calls, next: 0, known, named: SortedMap::new() });
     }
     let mut ready: Vec<RankId> = RankId::first(ranks).rev().collect();
@@ -159,15 +160,36 @@ enum What {
     Create(Arc<[CommRank]>),
 }
 
+/// Groups that calls name, each kept once: all ranks may name the same in a loop.
+#[derive(Default)]
+struct Groups(SortedMap<(Option<CommRank>, usize), Vec<Arc<[CommRank]>>>);
+
+impl Groups {
+    /// The same group as it is kept.
+    fn kept(&mut self, group: Arc<[CommRank]>) -> Arc<[CommRank]> {
+        let alike = self.0.entry((group.first().copied(), group.len())).or_default();
+        if let Some(same) = alike.iter().find(|known| Arc::ptr_eq(known, &group) || **known == group) {
+            return Arc::clone(same);
+        }
+        alike.push(Arc::clone(&group));
+        group
+    }
+}
+
 /// The calls of a rank that matter here, with their positions. Whether one of them is one-sided is noted, too.
-fn makers(script: &dyn Script, rank: RankId, one_sided: &mut bool) -> Result<Vec<(Maker, u32)>, Damage> {
+fn makers(
+    script: &dyn Script,
+    rank: RankId,
+    groups: &mut Groups,
+    one_sided: &mut bool,
+) -> Result<Vec<(Maker, u32)>, Damage> {
     let (mut calls, mut found) = (script.open(rank), Vec::new());
     while let Some((call, position)) = calls.next()? {
         let maker = match call {
             Call::CommDup { comm, new } => Maker::Make(comm, new, What::Dup),
             Call::CommSplit { comm, color, key, new } => Maker::Make(comm, new, What::Split(color, key)),
-            Call::CommCreate { comm, group, new } => Maker::Make(comm, new, What::Create(group)),
-            Call::CommDefine { group, new } => Maker::Define(group, new),
+            Call::CommCreate { comm, group, new } => Maker::Make(comm, new, What::Create(groups.kept(group))),
+            Call::CommDefine { group, new } => Maker::Define(groups.kept(group), new),
             Call::CommFree(comm) => Maker::Free(comm),
             Call::OneSided(_) => {
                 *one_sided = true;

@@ -6,6 +6,9 @@
 /// Lines of a profile at most.
 const MAX_LINES: usize = 1 << 20;
 
+/// Shortest time in seconds after which a profile may begin again.
+const SHORTEST: f64 = 1e-9;
+
 /// Times and values, and the time after which they come again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lines {
@@ -55,6 +58,10 @@ pub(super) fn lines(text: &str, periodicity: Option<f64>) -> Result<Lines, Strin
     if period.is_some_and(|period| period < last || period <= 0.0) {
         return Err("a profile begins again before it is over".to_owned());
     }
+    // Virtual time counts picoseconds: what comes again sooner would change without end at one instant, or be all that a run does.
+    if let Some(period) = period.filter(|&period| period < SHORTEST) {
+        return Err(format!("a profile begins again after {period} s; {SHORTEST} s is the least"));
+    }
     Ok(Lines { values, period })
 }
 
@@ -80,6 +87,8 @@ mod tests {
             "0 1 2",
             "PERIODICITY 1\n0 1\n2 3",
             "PERIODICITY 1\nLOOPAFTER 1\n0 1",
+            "PERIODICITY 1e-12\n0 1",
+            "0 1\nLOOPAFTER 1e-300",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
