@@ -160,13 +160,16 @@ enum What {
     Create(Arc<[CommRank]>),
 }
 
-/// Groups that calls name, each kept once: all ranks may name the same in a loop.
+/// Ranks of a group.
+type Group = Arc<[CommRank]>;
+
+/// Groups that calls name, each kept once by its first rank and size: all ranks may name the same in a loop.
 #[derive(Default)]
-struct Groups(SortedMap<(Option<CommRank>, usize), Vec<Arc<[CommRank]>>>);
+struct Groups(SortedMap<(Option<CommRank>, usize), Vec<Group>>);
 
 impl Groups {
     /// The same group as it is kept.
-    fn kept(&mut self, group: Arc<[CommRank]>) -> Arc<[CommRank]> {
+    fn kept(&mut self, group: Group) -> Group {
         let alike = self.0.entry((group.first().copied(), group.len())).or_default();
         if let Some(same) = alike.iter().find(|known| Arc::ptr_eq(known, &group) || **known == group) {
             return Arc::clone(same);
