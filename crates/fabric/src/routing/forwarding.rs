@@ -5,7 +5,7 @@ use crate::{
     engines::{self, ENGINES, Options},
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
-    subnet::{NONE, Subnet, UNKNOWN},
+    subnet::{NONE, Subnet},
     topology::imported::{ImportedShape, TABLES},
 };
 use base::{
@@ -24,7 +24,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               `imported`; if its files have none, and on other topologies, those of `updn`. Any other word names an engine \
               (`netloom list engines`). A host's first local identifier is used. Engines compute their tables on what \
               failed links leave; files must fit it. `deadlock = \"given\"`: virtual channels are the lanes that \
-              files or engine give (service level and map), or one if they give none; whether that is free of deadlock is checked \
+              files or engine give (service level and map), or one if they give none; paths for which files give no level use level 0. Whether that is free of deadlock is checked \
               before a run. `layers`: pairs of routers are put on the lowest lanes that stay free of cycles, whatever was given. \
               Memory: four bytes per router and terminal, with lanes one more per pair of terminals.",
         source: "InfiniBand Architecture Specification, volume 1, 14.2.5 (linear forwarding tables), 7.6.6 (service level to lane); \
@@ -131,7 +131,7 @@ fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>>
     if values.text("deadlock") == "layers" { engines::relayer(subnet, options.lanes) } else { Ok(subnet) }
 }
 
-/// Lanes in use; refuses tables with holes and paths without a service level.
+/// Lanes in use; refuses tables with holes.
 fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
     let tables = subnet.tables.as_ref().expect("there are tables");
     let hosts = subnet.hosts.len() as u32;
@@ -149,18 +149,7 @@ fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
                 ]);
             }
             let Some(lanes) = &subnet.lanes else { continue };
-            let sl = lanes.sl(subnet, row, source);
-            if sl == UNKNOWN {
-                let message = format!(
-                    "no service level is given for the path from {} to {}",
-                    name(source),
-                    name(target)
-                );
-                return Err(vec![
-                    Problem::new("deadlock", message)
-                        .help("use `deadlock = \"layers\"`, or leave out `lanes` and `levels`"),
-                ]);
-            }
+            let sl = lanes.level(subnet, row, source);
             for pair in path.windows(2) {
                 let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
                 if !subnet.is_host(out.from) && !subnet.is_host(out.to) {
@@ -181,7 +170,7 @@ impl Forwarding {
         let vc = match &self.subnet.lanes {
             Some(lanes) if hop.router != self.fabric.router_at(hop.destination) => {
                 let row = host * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-                let sl = lanes.sl(&self.subnet, row, self.host[hop.source.index()]);
+                let sl = lanes.level(&self.subnet, row, self.host[hop.source.index()]);
                 lanes.lane(&self.subnet, hop.router.number(), hop.in_port.number() + 1, port + 1, sl)
             }
             _ => 0,
@@ -215,6 +204,6 @@ impl Routing for Forwarding {
     fn memory(&self, hop: &Hop) -> u64 {
         let Some(lanes) = &self.subnet.lanes else { return 0 };
         let row = self.host[hop.destination.index()] * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-        u64::from(lanes.sl(&self.subnet, row, self.host[hop.source.index()]))
+        u64::from(lanes.level(&self.subnet, row, self.host[hop.source.index()]))
     }
 }

@@ -33,6 +33,29 @@ impl Lanes {
         self.sl[row as usize * subnet.hosts.len() + source as usize]
     }
 
+    /// Service level that messages of a path carry: 0 where none is given, as traffic without path records has it.
+    #[inline]
+    #[must_use]
+    pub fn level(&self, subnet: &Subnet, row: u32, source: u32) -> u8 {
+        match self.sl(subnet, row, source) {
+            UNKNOWN => 0,
+            sl => sl,
+        }
+    }
+
+    /// Paths between different hosts for which no service level is given.
+    #[must_use]
+    pub fn without_level(&self, subnet: &Subnet) -> u64 {
+        let hosts = subnet.hosts.len().max(1);
+        let rows = self.sl.chunks(hosts);
+        let planes = (rows.len() / hosts).max(1);
+        let in_row = |(row, levels): (usize, &[u8])| {
+            let others = levels.iter().enumerate().filter(|(source, _)| *source != row / planes);
+            others.filter(|(_, sl)| **sl == UNKNOWN).count() as u64
+        };
+        rows.enumerate().map(in_row).sum()
+    }
+
     /// Sets the service level of a path.
     pub fn set(&mut self, subnet: &Subnet, row: u32, source: u32, sl: u8) {
         self.sl[row as usize * subnet.hosts.len() + source as usize] = sl;

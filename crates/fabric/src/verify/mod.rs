@@ -5,7 +5,7 @@
 //! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
 //! it by first identifiers: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
 //! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
-//! Without service levels all messages use one lane; paths whose level is not known are left out and counted.
+//! Without service levels all messages use one lane; where files give levels of some paths, the others use level 0 and are counted.
 
 mod cycle;
 
@@ -49,7 +49,7 @@ pub struct Report {
     pub loads: Vec<u64>,
     /// Lanes in use, 1 if none are known.
     pub lanes: u8,
-    /// Paths whose service level is unknown, although others are known.
+    /// Paths without a service level, although lanes or other levels are given: they use level 0.
     pub unknown: u64,
     /// Channels that wait for each other, if there are such.
     pub cycle: Option<Vec<Channel>>,
@@ -230,12 +230,11 @@ impl<'a> Walk<'a> {
         let subnet = self.subnet;
         let sl = match &subnet.lanes {
             None => 0,
-            Some(lanes) => lanes.sl(subnet, row, source),
+            Some(lanes) => {
+                self.report.unknown += u64::from(lanes.sl(subnet, row, source) == UNKNOWN);
+                lanes.level(subnet, row, source)
+            }
         };
-        if sl == UNKNOWN {
-            self.report.unknown += 1;
-            return;
-        }
         let mut before = None;
         for pair in self.path.windows(2) {
             let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
