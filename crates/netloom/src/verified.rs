@@ -11,6 +11,8 @@ fn lost(subnet: &Subnet, pair: &LostPair) -> String {
     let why = match pair.why {
         Lost::NoRoute(node) => format!("{} knows no path", subnet.label(node)),
         Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(node)),
+        Lost::Stray(node) => format!("ends at {}", subnet.label(node)),
+        Lost::Dropped(node) => format!("{} drops it: lane 15 of its service level", subnet.label(node)),
     };
     format!("{} to {}: {why}", host(pair.source), host(pair.destination))
 }

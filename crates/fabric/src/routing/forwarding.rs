@@ -5,7 +5,7 @@ use crate::{
     engines::{self, ENGINES, Options},
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
-    subnet::{NONE, Subnet},
+    subnet::{Lost, NONE, Subnet},
     topology::imported::{ImportedShape, TABLES},
 };
 use base::{
@@ -142,8 +142,9 @@ fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
         for source in (0..hosts).filter(|&s| s != target) {
             path.clear();
             let name = |h: u32| subnet.label(subnet.hosts[h as usize]);
-            if tables.walk(subnet, subnet.hosts[source as usize], row, &mut path).is_err() {
-                let message = format!("the tables lead no message from {} to {}", name(source), name(target));
+            if let Err(lost) = tables.carry(subnet, source, row, &mut path) {
+                let what = if matches!(lost, Lost::Dropped(_)) { "lanes carry" } else { "tables lead" };
+                let message = format!("the {what} no message from {} to {}", name(source), name(target));
                 return Err(vec![
                     Problem::new("algorithm", message).help("`netloom fabric verify` says more"),
                 ]);

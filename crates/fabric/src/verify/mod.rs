@@ -33,7 +33,7 @@ pub struct LostPair {
 pub struct Report {
     /// Ordered pairs of different hosts, times local identifiers.
     pub pairs: u64,
-    /// Pairs whose message finds no way.
+    /// Pairs whose message finds no way, ends at another host or is dropped.
     pub unreached: u64,
     /// Pairs whose message goes round in a circle.
     pub loops: u64,
@@ -196,9 +196,9 @@ impl<'a> Walk<'a> {
         for source in (0..subnet.hosts.len() as u32).filter(|&s| s != target) {
             self.report.pairs += 1;
             self.path.clear();
-            if let Err(lost) = self.tables.walk(subnet, subnet.hosts[source as usize], row, &mut self.path) {
+            if let Err(lost) = self.tables.carry(subnet, source, row, &mut self.path) {
                 match lost {
-                    Lost::NoRoute(_) => self.report.unreached += 1,
+                    Lost::NoRoute(_) | Lost::Stray(_) | Lost::Dropped(_) => self.report.unreached += 1,
                     Lost::Loop(_) => self.report.loops += 1,
                 }
                 if self.report.lost.len() < EXAMPLES {
