@@ -1,5 +1,6 @@
 //! What verification of forwarding tables finds, for people and programs.
 
+use crate::counting::by_count;
 use fabric::{
     subnet::{Lost, Subnet},
     verify::{LostPair, Report},
@@ -15,6 +16,11 @@ fn lost(subnet: &Subnet, pair: &LostPair) -> String {
         Lost::Dropped(node) => format!("{} drops it: lane 15 of its service level", subnet.label(node)),
     };
     format!("{} to {}: {why}", host(pair.source), host(pair.destination))
+}
+
+/// What a load counts if hosts have several local identifiers.
+fn times(planes: u32) -> String {
+    if planes < 2 { String::new() } else { format!(", over {planes} local identifiers of each host") }
 }
 
 fn lengths(report: &Report) -> Vec<(usize, u64)> {
@@ -40,8 +46,14 @@ pub fn text(subnet: &Subnet, r: &Report) -> String {
     lines.push((
         "load",
         format!(
-            "pairs per directed link between switches: {} to {}, mean {:.2}, sigma {:.2}; {} of {} unused",
-            load.min, load.max, load.mean, load.sigma, load.unused, load.links
+            "pairs per directed link between switches{}: {} to {}, mean {:.2}, sigma {:.2}; {} of {} unused",
+            times(planes),
+            load.min,
+            load.max,
+            load.mean,
+            load.sigma,
+            load.unused,
+            load.links
         ),
     ));
     let unknown = match r.unknown {
@@ -65,12 +77,51 @@ pub fn object(subnet: &Subnet, r: &Report) -> Json {
     let by: serde_json::Map<String, Json> =
         lengths(r).iter().map(|(l, n)| (l.to_string(), json!(n))).collect();
     let cycle: Option<Vec<String>> = r.cycle.as_ref().map(|c| c.iter().map(|c| c.label(subnet)).collect());
+    let planes = subnet.tables.as_ref().map_or(1, |t| t.planes);
     let lost: Vec<String> = r.lost.iter().map(|l| lost(subnet, l)).collect();
     json!({
-        "sound": r.sound(), "pairs": r.pairs, "unreached": r.unreached, "loops": r.loops, "lost": lost,
+        "sound": r.sound(), "pairs": r.pairs, "local_identifiers": planes, "unreached": r.unreached, "loops": r.loops, "lost": lost,
         "mean_length": r.mean_length(), "pairs_by_length": by, "minimal": r.minimal,
         "load": {"links": r.load.links, "unused": r.load.unused, "min": r.load.min, "max": r.load.max, "mean": r.load.mean,
                  "sigma": r.load.sigma},
         "lanes": r.lanes, "unknown_paths": r.unknown, "credit_loop": cycle,
+    })
+}
+
+/// The edge forwarding index, the links with most pairs first: those between switches and those of hosts.
+#[must_use]
+pub fn index_text(subnet: &Subnet, r: &Report) -> String {
+    debug_assert!(r.loads.len() == subnet.edges.len(), "every link has a load");
+    let load = &r.load;
+    let planes = subnet.tables.as_ref().map_or(1, |t| t.planes);
+    let of_hosts =
+        || subnet.edges.iter().zip(&r.loads).filter(|(e, _)| subnet.is_host(e.from) || subnet.is_host(e.to));
+    let least = of_hosts().map(|(_, n)| n).min().unwrap_or(&0);
+    let most = of_hosts().map(|(_, n)| n).max().unwrap_or(&0);
+    let text = format!(
+        "edge forwarding index over {} directed links between switches{}: {} to {}, mean {:.3}, sigma {:.3}, {} unused\n\
+         {} directed links of hosts, listed with them: {least} to {most}\n",
+        load.links,
+        times(planes),
+        load.min,
+        load.max,
+        load.mean,
+        load.sigma,
+        load.unused,
+        of_hosts().count()
+    );
+    text + &by_count(subnet, &r.loads)
+}
+
+/// The same as one object, links by their labels.
+#[must_use]
+pub fn index_object(subnet: &Subnet, r: &Report) -> Json {
+    let (load, names) = (&r.load, subnet.unique_names());
+    let used = (0u32..).zip(&r.loads).filter(|(_, n)| **n > 0);
+    let by: serde_json::Map<String, Json> =
+        used.map(|(edge, n)| (subnet.edge_label(edge, &names), json!(n))).collect();
+    json!({
+        "metric": "edge_forwarding_index", "local_identifiers": subnet.tables.as_ref().map_or(1, |t| t.planes), "min": load.min,
+        "max": load.max, "mean": load.mean, "sigma": load.sigma, "links_between_switches": load.links, "unused": load.unused, "edges": by,
     })
 }

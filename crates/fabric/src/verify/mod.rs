@@ -3,7 +3,7 @@
 //!
 //! *Reach*: every pair of hosts and every local identifier is followed. *Loops* are paths that come back to a switch. A path is
 //! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
-//! it by first identifiers: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
+//! it, a pair counted once for each identifier of its receiver: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
 //! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
 //! Without service levels all messages use one lane; where files give levels of some paths, the others use level 0 and are counted.
 
@@ -45,7 +45,7 @@ pub struct Report {
     pub minimal: u64,
     /// Loads of directed links between switches.
     pub load: Load,
-    /// Load of every directed link.
+    /// Load of every directed link, those of hosts too: pairs, times local identifiers.
     pub loads: Vec<u64>,
     /// Lanes in use, 1 if none are known.
     pub lanes: u8,
@@ -211,9 +211,7 @@ impl<'a> Walk<'a> {
                 self.report.lengths.resize(length + 1, 0);
             }
             self.report.lengths[length] += 1;
-            if plane == 0 {
-                self.path.iter().for_each(|&e| self.report.loads[e as usize] += 1);
-            }
+            self.path.iter().for_each(|&e| self.report.loads[e as usize] += 1);
             if let (Some(home), Some((from, _))) = (home, subnet.home(source)) {
                 let best = distances.to(home)[from as usize];
                 self.report.minimal += u64::from(best != NONE && length as u32 == best + 2);
