@@ -1,4 +1,5 @@
-//! Networks that commands about clusters work on: imported, or the image of an experiment's fabric.
+//! Networks that commands about clusters work on: those of files, also where an experiment imports them, or the image of an experiment's
+//! fabric.
 
 use crate::{
     error::{Error, ErrorKind},
@@ -22,8 +23,9 @@ use fabric::{
     faults::Faults,
     graph::Fabric,
     import,
-    routing::Routing,
+    routing::{Routing, forwarding},
     subnet::{Keep, Subnet},
+    topology::imported,
 };
 use std::sync::Arc;
 
@@ -92,8 +94,9 @@ fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Err
     let name = input.file.display().to_string();
     let only = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
     let chosen = only.and_then(|only| only.routing);
-    let mut routing = None;
+    let (mut routing, mut follows) = (None, true);
     if let Some(chosen) = chosen.filter(|c| c.section.complete) {
+        follows = forwarding::follows_files(chosen.entry, &chosen.section.values);
         match (chosen.entry.build)(Arc::clone(&fabric), &chosen.section.values) {
             Ok(built) => routing = Some(Arc::from(built)),
             Err(problems) => chosen.section.report(problems, &mut diagnostics),
@@ -102,7 +105,10 @@ fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Err
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
-    Ok(Network { subnet: Subnet::from_fabric(&fabric), closed: Some((fabric, routing)) })
+    let subnet = imported::network(&fabric);
+    // Tables of files count where the experiment goes by them.
+    let subnet = if follows { subnet } else { subnet.bare() };
+    Ok(Network { subnet, closed: Some((fabric, routing)) })
 }
 
 /// An engine by its name.
@@ -216,11 +222,15 @@ pub fn failed(
     }
     let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
     let cut = subnet.hosts.len() - left.hosts.len();
+    let apart = match degraded.fabric.cut_off().len().saturating_sub(cut) {
+        0 => String::new(),
+        n => format!("; the network falls apart: {n} hosts cannot reach the others"),
+    };
     let switches = match degraded.routers.len() {
         0 => String::new(),
         n => format!(", {n} switches"),
     };
-    let text = format!("{} cables{switches}; {cut} hosts cut off and left out", degraded.links.len());
+    let text = format!("{} cables{switches}; {cut} hosts cut off and left out{apart}", degraded.links.len());
     Ok(Some((left, text)))
 }
 

@@ -11,20 +11,13 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use fabric::{
-    deadlock,
-    export::routes,
-    graph::Fabric,
-    routing::Routing,
-    subnet::Subnet,
-    verify,
-};
+use fabric::{deadlock, export::routes, graph::Fabric, routing::Routing, subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
     cluster::{self, Failing, engine},
     inventory, verified,
 };
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::time::Instant;
 
 /// Reads a cluster and says what it holds, or writes it.

@@ -6,7 +6,7 @@ use crate::{
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
     subnet::{Lost, NONE, Subnet},
-    topology::imported::{ImportedShape, TABLES},
+    topology::imported::{ImportedShape, TABLES, network},
 };
 use base::{
     index::{ChannelId, PortId},
@@ -89,6 +89,14 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     Ok(Box::new(Forwarding { next, host, vcs, subnet: Arc::new(subnet), fabric, unread }))
 }
 
+/// True if this is the routing that goes by the tables and lanes of a cluster's files, if they have some.
+#[must_use]
+pub fn follows_files(entry: &RoutingEntry, values: &Values) -> bool {
+    entry.about.name == ROUTING.about.name
+        && values.text("engine") == "auto"
+        && values.text("deadlock") == "given"
+}
+
 /// Files of a cluster that these values leave aside.
 fn unread(values: &Values) -> Vec<Unread> {
     let engine = values.text("engine");
@@ -125,7 +133,7 @@ fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>>
                 );
                 return Err(vec![problem.help(help)]);
             };
-            engines::route(&Subnet::from_fabric(fabric), engine, &options)?
+            engines::route(&network(fabric), engine, &options)?
         }
     };
     if values.text("deadlock") == "layers" { engines::relayer(subnet, options.lanes) } else { Ok(subnet) }

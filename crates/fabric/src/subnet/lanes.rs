@@ -94,8 +94,13 @@ impl Lanes {
     #[must_use]
     pub fn count(&self) -> u8 {
         let sl = self.sl.iter().copied().filter(|&s| s != UNKNOWN).max().unwrap_or(0);
-        let mapped =
-            self.map.iter().flatten().flat_map(|lanes| lanes.iter().copied()).filter(|&l| l < MANAGEMENT).max();
+        let mapped = self
+            .map
+            .iter()
+            .flatten()
+            .flat_map(|lanes| lanes.iter().copied())
+            .filter(|&l| l < MANAGEMENT)
+            .max();
         1 + if self.map.iter().all(Vec::is_empty) { sl } else { mapped.unwrap_or(0) }
     }
 }
