@@ -208,7 +208,7 @@ pub fn failed(
                 let edge = subnet.edge_at(subnet.switches[at as usize], port);
                 if edge.is_none_or(|e| subnet.is_host(subnet.edges[e as usize].to)) {
                     let message = format!("port {port} of `{of}` has no cable to another switch");
-                    let help = "cables between switches fail; a host is left out by --hosts";
+                    let help = "cables between switches fail, and switches with all their hosts";
                     return Err(Error::new(ErrorKind::Usage, message).with_help(help));
                 }
                 faults.links.push((RouterId::new(at), PortId::new(port - 1)));
@@ -239,6 +239,10 @@ pub fn failed(
 /// # Errors
 /// If there is no such engine, or it cannot route the network.
 pub fn route(subnet: &Subnet, name: &str, options: &Options) -> Result<Subnet, Error> {
+    if !options.roots.is_empty() && engine(name)?.about.name != "updn" {
+        let message = format!("--root says where `updn` begins; `{name}` has no roots");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     engines::route(subnet, engine(name)?, options).map_err(|problems| {
         let first = problems.into_iter().next();
         let (message, help) = first.map_or_else(Default::default, |p| (p.message, p.help));

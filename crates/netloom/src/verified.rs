@@ -3,7 +3,7 @@
 use crate::counting::by_count;
 use fabric::{
     subnet::{Lost, Subnet},
-    verify::{LostPair, Report},
+    verify::{LostPair, Report, verify},
 };
 use serde_json::{Value as Json, json};
 
@@ -85,6 +85,21 @@ pub fn object(subnet: &Subnet, r: &Report) -> Json {
         "load": {"links": r.load.links, "unused": r.load.unused, "min": r.load.min, "max": r.load.max, "mean": r.load.mean,
                  "sigma": r.load.sigma},
         "lanes": r.lanes, "unknown_paths": r.unknown, "credit_loop": cycle,
+    })
+}
+
+/// A warning if messages between some hosts do not arrive, for those who write tables and see no report.
+#[must_use]
+pub fn warning(subnet: &Subnet) -> Option<String> {
+    let report = verify(subnet, subnet.tables.as_ref()?);
+    let lost = report.unreached + report.loops;
+    debug_assert!(lost <= report.pairs, "only pairs of hosts are lost");
+    (lost > 0).then(|| {
+        let first = report
+            .lost
+            .first()
+            .map_or_else(String::new, |pair| format!(", the first: {}", self::lost(subnet, pair)));
+        format!("warning: {lost} of {} messages do not arrive{first}", report.pairs)
     })
 }
 

@@ -56,6 +56,9 @@ fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subne
 /// checked, or the routing of an experiment.
 pub fn verify(args: &VerifyArgs, console: &mut Console<'_>) -> Outcome {
     let network = network::load(&args.network)?;
+    if args.engine.is_none() {
+        network::without_engine(&args.routing)?;
+    }
     if args.engine.is_none() && network.subnet.tables.is_none() {
         return match &network.closed {
             Some((fabric, Some(routing))) => closed(fabric, routing.as_ref(), args.format, console),
@@ -166,7 +169,10 @@ fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>
 /// If the engine cannot route the network.
 pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let network = network::load(&args.network)?;
-    let Some(name) = &args.engine else { return paths(&network, args, console) };
+    let Some(name) = &args.engine else {
+        network::without_engine(&args.routing)?;
+        return paths(&network, args, console);
+    };
     let engine = engine(name)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
@@ -187,6 +193,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let routed = cluster::route(&subnet, name, &options)?;
     console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));
     if let Some(form) = args.write.to {
+        verified::warning(&routed).iter().for_each(|warning| console.remark(warning));
         return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);
     }
     report(&routed, &head, args.format, console)

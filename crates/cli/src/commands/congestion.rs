@@ -42,6 +42,9 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         console.remark(&format!("note: failed {text}"));
         network.subnet = left;
     }
+    if args.engine.is_none() {
+        network::without_engine(&args.routing)?;
+    }
     if let Some(name) = &args.engine {
         reversed = engine(name)?.by_source;
         let options = network::options(&args.routing, &network.subnet)?;
@@ -49,6 +52,12 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     }
     if args.metric == Metric::EdgeForwardingIndex {
         return forwarding_index(&network.subnet, args, console);
+    }
+    let several = network.subnet.tables.as_ref().is_some_and(|t| t.planes > 1);
+    if args.multipath == MultipathArg::Random && !several {
+        console.remark(
+            "note: hosts have one local identifier each: --multipath random has nothing to choose from",
+        );
     }
     let plan = plan(&network.subnet, args)?;
     if plan.runs > 1 && plan.alike() {

@@ -118,7 +118,9 @@ fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>>
     let imported = fabric.shape::<ImportedShape>().map(|shape| &shape.subnet).filter(|s| s.tables.is_some());
     let subnet = match imported {
         Some(subnet) if name == "auto" => {
-            intact(&ROUTING.about, fabric)?;
+            let help = "`engine = \"updn\"`, or another, computes tables around them; or give the tables of what is left";
+            intact(&ROUTING.about, fabric)
+                .map_err(|problems| problems.into_iter().map(|p| p.help(help)).collect::<Vec<_>>())?;
             Subnet::clone(subnet)
         }
         _ => {
