@@ -202,11 +202,6 @@ fn what_fails_is_named() {
         (&Json::from("2 cables, 1 switches; 0 hosts cut off and left out"), &Json::from(0))
     );
     assert_eq!(fail(&["S00000"])["failed"], "2 cables, 1 switches; 2 hosts cut off and left out");
-    let cables = fail(&["S00000:3", "S00001:4"]);
-    assert_eq!(
-        cables["failed"], "2 cables; 2 hosts cut off and left out",
-        "no path is left between the leaves"
-    );
     let bruck =
         ["congestion", TREE, "-p", "bruck", "--mapping", "identity", "--engine", "updn", "--ranks", "4"];
     let counted = json(&[&bruck[..], &["--fail", "S00003"]].concat());

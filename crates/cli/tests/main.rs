@@ -8,6 +8,7 @@ mod program;
 
 mod bad_files;
 mod cli;
+mod clusters;
 mod congestion;
 mod fabric;
 mod first_steps;

@@ -98,6 +98,29 @@ fn what_opensm_refuses_is_reported_at_once() {
     assert!(begun.elapsed().as_secs() < 60, "long before the time-out of 120 s");
 }
 
+/// OpenSM runs at the first host with a cable at port 1, and where there is none that is reported at once.
+#[test]
+fn a_host_whose_first_port_is_down_is_passed_over() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("two.net").display().to_string();
+    let net = "Switch 4 \"S0\"\n[1] \"H0\"[2]\n[2] \"H1\"[1]\nHca 2 \"H0\"\n[2] \"S0\"[1]\nHca 2 \"H1\"\n[1] \"S0\"[2]\n";
+    fs::write(&file, net).expect("written");
+    let run = netloom(&["fabric", "opensm", &file, "--timeout", "30"]);
+    assert!(run.status == 0 && run.out.contains("unreached 0"), "{} {}", run.out, run.err);
+    fs::write(&file, net.replace("H1\"[1]", "H1\"[2]").replace("[1] \"S0\"[2]", "[2] \"S0\"[2]"))
+        .expect("written");
+    let run = netloom(&["fabric", "opensm", &file, "--timeout", "30"]);
+    assert!(
+        run.status == 3 && run.err.contains("no host has a cable at port 1"),
+        "{} {}",
+        run.status,
+        run.err
+    );
+}
+
 /// OpenSM keeps LIDs from run to run; here in the run's own directory, so that runs side by side, or in turn, do not disturb each other.
 #[test]
 fn what_opensm_remembers_is_the_runs_own() {

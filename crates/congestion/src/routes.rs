@@ -80,7 +80,7 @@ impl Routes for TableRoutes<'_> {
             Multipath::Random => (mix64(draw) % u64::from(self.tables.planes)) as u32,
         };
         let row = self.tables.row(to, plane);
-        self.tables.walk(self.subnet, self.subnet.hosts[from as usize], row, out)
+        self.tables.carry(self.subnet, from, row, out)
     }
 }
 

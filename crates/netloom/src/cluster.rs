@@ -1,4 +1,5 @@
-//! Networks that commands about clusters work on: imported, or the image of an experiment's fabric.
+//! Networks that commands about clusters work on: those of files, also where an experiment imports them, or the image of an experiment's
+//! fabric.
 
 use crate::{
     error::{Error, ErrorKind},
@@ -22,8 +23,9 @@ use fabric::{
     faults::Faults,
     graph::Fabric,
     import,
-    routing::Routing,
+    routing::{Routing, forwarding},
     subnet::{Keep, Subnet},
+    topology::imported,
 };
 use std::sync::Arc;
 
@@ -92,8 +94,9 @@ fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Err
     let name = input.file.display().to_string();
     let only = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
     let chosen = only.and_then(|only| only.routing);
-    let mut routing = None;
+    let (mut routing, mut follows) = (None, true);
     if let Some(chosen) = chosen.filter(|c| c.section.complete) {
+        follows = forwarding::follows_files(chosen.entry, &chosen.section.values);
         match (chosen.entry.build)(Arc::clone(&fabric), &chosen.section.values) {
             Ok(built) => routing = Some(Arc::from(built)),
             Err(problems) => chosen.section.report(problems, &mut diagnostics),
@@ -102,7 +105,10 @@ fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Err
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
-    Ok(Network { subnet: Subnet::from_fabric(&fabric), closed: Some((fabric, routing)) })
+    let subnet = imported::network(&fabric);
+    // Tables of files count where the experiment goes by them.
+    let subnet = if follows { subnet } else { subnet.bare() };
+    Ok(Network { subnet, closed: Some((fabric, routing)) })
 }
 
 /// An engine by its name.
@@ -202,7 +208,7 @@ pub fn failed(
                 let edge = subnet.edge_at(subnet.switches[at as usize], port);
                 if edge.is_none_or(|e| subnet.is_host(subnet.edges[e as usize].to)) {
                     let message = format!("port {port} of `{of}` has no cable to another switch");
-                    let help = "cables between switches fail; a host is left out by --hosts";
+                    let help = "cables between switches fail, and switches with all their hosts";
                     return Err(Error::new(ErrorKind::Usage, message).with_help(help));
                 }
                 faults.links.push((RouterId::new(at), PortId::new(port - 1)));
@@ -216,11 +222,15 @@ pub fn failed(
     }
     let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
     let cut = subnet.hosts.len() - left.hosts.len();
+    let apart = match degraded.fabric.cut_off().len().saturating_sub(cut) {
+        0 => String::new(),
+        n => format!("; the network falls apart: {n} hosts cannot reach the others"),
+    };
     let switches = match degraded.routers.len() {
         0 => String::new(),
         n => format!(", {n} switches"),
     };
-    let text = format!("{} cables{switches}; {cut} hosts cut off and left out", degraded.links.len());
+    let text = format!("{} cables{switches}; {cut} hosts cut off and left out{apart}", degraded.links.len());
     Ok(Some((left, text)))
 }
 
@@ -229,6 +239,10 @@ pub fn failed(
 /// # Errors
 /// If there is no such engine, or it cannot route the network.
 pub fn route(subnet: &Subnet, name: &str, options: &Options) -> Result<Subnet, Error> {
+    if !options.roots.is_empty() && engine(name)?.about.name != "updn" {
+        let message = format!("--root says where `updn` begins; `{name}` has no roots");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     engines::route(subnet, engine(name)?, options).map_err(|problems| {
         let first = problems.into_iter().next();
         let (message, help) = first.map_or_else(Default::default, |p| (p.message, p.help));

@@ -64,7 +64,7 @@ pub fn pattern(text: &str, part_ranks: u32) -> Result<Option<LevelPattern>, Erro
         let refused = usage(format!("--pattern: {e}"));
         let all = text.to_lowercase().replace(['-', '_'], "").starts_with("alltoall");
         let help = "all pairs at once need no pattern: `--metric edge_forwarding_index` counts them";
-        if all { refused.with_help(help) } else { refused }
+        refused.with_help(if all { help } else { "a list of pairs is a pattern, too: pairs:FILE" })
     })
 }
 

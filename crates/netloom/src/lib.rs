@@ -74,6 +74,7 @@ pub mod together;
 mod unread;
 pub mod untimed;
 pub mod values;
+pub mod verified;
 pub mod volume;
 pub mod watcher;
 

@@ -179,6 +179,7 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
         .map_err(failed)?;
     // As unique as the directory: two simulators on one socket would answer for each other.
     let socket = scratch.0.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let host = manager(subnet)?;
     let ibsim = simulator(subnet, &scratch.0, &socket, request)?;
     let mut command = Command::new("opensm");
     command.args(["-o", "-D", "0x43", "-f"]).arg(at("opensm.log")).arg("--dump_files_dir").arg(&scratch.0);
@@ -192,7 +193,11 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     if ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&request.engine) {
         command.arg("-Q");
     }
-    command.env("LD_PRELOAD", &library).env("IBSIM_SOCKNAME", &socket).env("OSM_TMP_DIR", &scratch.0);
+    command
+        .env("LD_PRELOAD", &library)
+        .env("IBSIM_SOCKNAME", &socket)
+        .env("OSM_TMP_DIR", &scratch.0)
+        .env("SIM_HOST", host);
     // OpenSM remembers LIDs from run to run, in a directory of the system's that two of them must not make at once.
     command.env("OSM_CACHE_DIR", &scratch.0);
     let output = File::create(at("opensm.out")).map_err(failed)?;
@@ -204,6 +209,23 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     let routed = read(subnet, &scratch.0)?;
     request.go_on()?;
     Ok(routed)
+}
+
+/// The host at which OpenSM runs, by its name in the file: the first with a cable at port 1, since the simulator lets a program see no other
+/// port of an adapter, and OpenSM waits for ever at one that is down.
+fn manager(subnet: &Subnet) -> Result<String, Error> {
+    let first = |&&host: &&u32| {
+        let node = &subnet.nodes[host as usize];
+        let port =
+            |edge: u32| subnet.edges[edge as usize].port.max(if node.ports > 1 { node.port } else { 1 });
+        subnet.out(host).iter().any(|&edge| port(edge) == 1)
+    };
+    let host = subnet.hosts.iter().find(first).ok_or_else(|| {
+        let message =
+            "no host has a cable at port 1, and at no other port OpenSM can be run on a simulated network";
+        Error::new(ErrorKind::Experiment, message)
+    })?;
+    Ok(export::cluster::record_names(subnet).swap_remove(*host as usize))
 }
 
 /// Files in which switches are named: roots and configuration, with the GUIDs of the simulated network in place of the real ones.

@@ -11,20 +11,13 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use fabric::{
-    deadlock,
-    export::routes,
-    graph::Fabric,
-    routing::Routing,
-    subnet::{Lost, Subnet},
-    verify::{self, LostPair, Report},
-};
+use fabric::{deadlock, export::routes, graph::Fabric, routing::Routing, subnet::Subnet, verify};
 use netloom::{
     Error, ErrorKind,
     cluster::{self, Failing, engine},
-    inventory,
+    inventory, verified,
 };
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::time::Instant;
 
 /// Reads a cluster and says what it holds, or writes it.
@@ -63,6 +56,9 @@ fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subne
 /// checked, or the routing of an experiment.
 pub fn verify(args: &VerifyArgs, console: &mut Console<'_>) -> Outcome {
     let network = network::load(&args.network)?;
+    if args.engine.is_none() {
+        network::without_engine(&args.routing)?;
+    }
     if args.engine.is_none() && network.subnet.tables.is_none() {
         return match &network.closed {
             Some((fabric, Some(routing))) => closed(fabric, routing.as_ref(), args.format, console),
@@ -127,10 +123,10 @@ fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mu
     match format {
         Format::Text => {
             let head: String = head.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect();
-            console.print(&(head + &report_text(subnet, &report)))?;
+            console.print(&(head + &verified::text(subnet, &report)))?;
         }
         Format::Json => {
-            let mut object = report_object(subnet, &report);
+            let mut object = verified::object(subnet, &report);
             for (name, text) in head {
                 object[*name] = json!(text);
             }
@@ -138,70 +134,6 @@ fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mu
         }
     }
     Ok(if report.sound() { Exit::Done } else { Exit::Deadlock })
-}
-
-fn lost(subnet: &Subnet, pair: &LostPair) -> String {
-    let host = |h: u32| subnet.label(subnet.hosts[h as usize]);
-    let why = match pair.why {
-        Lost::NoRoute(node) => format!("{} knows no path", subnet.label(node)),
-        Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(node)),
-    };
-    format!("{} to {}: {why}", host(pair.source), host(pair.destination))
-}
-
-fn lengths(report: &Report) -> Vec<(usize, u64)> {
-    report.lengths.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect()
-}
-
-fn report_text(subnet: &Subnet, r: &Report) -> String {
-    let verdict = if r.sound() { "sound: all arrive, no credit loop" } else { "NOT SOUND" };
-    let mut lines = vec![("verdict", verdict.to_owned())];
-    let planes = subnet.tables.as_ref().map_or(1, |t| t.planes);
-    let pairs = format!("{} (hosts {}, local identifiers {planes})", r.pairs, subnet.hosts.len());
-    lines.push(("pairs", pairs));
-    lines.push(("unreached", r.unreached.to_string()));
-    lines.push(("loops", r.loops.to_string()));
-    lines.extend(r.lost.iter().map(|l| ("", lost(subnet, l))));
-    let by: Vec<String> = lengths(r).iter().map(|(l, n)| format!("{l}: {n}")).collect();
-    lines.push(("links", format!("{:.3} in the mean; {}", r.mean_length(), by.join(", "))));
-    let arrived = (r.pairs - r.unreached - r.loops).max(1);
-    lines.push(("minimal", format!("{} ({:.2} %)", r.minimal, r.minimal as f64 * 100.0 / arrived as f64)));
-    let load = &r.load;
-    lines.push((
-        "load",
-        format!(
-            "pairs per directed link between switches: {} to {}, mean {:.2}, sigma {:.2}; {} of {} unused",
-            load.min, load.max, load.mean, load.sigma, load.unused, load.links
-        ),
-    ));
-    let unknown = if r.unknown > 0 {
-        format!("; {} paths of unknown service level are left out", r.unknown)
-    } else {
-        String::new()
-    };
-    lines.push(("lanes", format!("{}{unknown}", r.lanes)));
-    match &r.cycle {
-        None => lines.push(("credit loop", "none".to_owned())),
-        Some(cycle) => {
-            lines.push(("credit loop", format!("{} channels wait for each other:", cycle.len())));
-            lines.extend(cycle.iter().map(|c| ("", c.label(subnet))));
-        }
-    }
-    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
-}
-
-fn report_object(subnet: &Subnet, r: &Report) -> Json {
-    let by: serde_json::Map<String, Json> =
-        lengths(r).iter().map(|(l, n)| (l.to_string(), json!(n))).collect();
-    let cycle: Option<Vec<String>> = r.cycle.as_ref().map(|c| c.iter().map(|c| c.label(subnet)).collect());
-    let lost: Vec<String> = r.lost.iter().map(|l| lost(subnet, l)).collect();
-    json!({
-        "sound": r.sound(), "pairs": r.pairs, "unreached": r.unreached, "loops": r.loops, "lost": lost,
-        "mean_length": r.mean_length(), "pairs_by_length": by, "minimal": r.minimal,
-        "load": {"links": r.load.links, "unused": r.load.unused, "min": r.load.min, "max": r.load.max, "mean": r.load.mean,
-                 "sigma": r.load.sigma},
-        "lanes": r.lanes, "unknown_paths": r.unknown, "credit_loop": cycle,
-    })
 }
 
 /// Writes the ways of an experiment's routing.
@@ -237,7 +169,10 @@ fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>
 /// If the engine cannot route the network.
 pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let network = network::load(&args.network)?;
-    let Some(name) = &args.engine else { return paths(&network, args, console) };
+    let Some(name) = &args.engine else {
+        network::without_engine(&args.routing)?;
+        return paths(&network, args, console);
+    };
     let engine = engine(name)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
@@ -258,6 +193,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let routed = cluster::route(&subnet, name, &options)?;
     console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));
     if let Some(form) = args.write.to {
+        verified::warning(&routed).iter().for_each(|warning| console.remark(warning));
         return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);
     }
     report(&routed, &head, args.format, console)

@@ -19,6 +19,7 @@ use netloom::{
     cluster::{self, Network, engine},
     congestion_map::{Palette, check_name, congestion_map},
     counting::{Asked, by_count, count, pattern},
+    verified,
 };
 use results::summary::Congestion;
 use serde_json::json;
@@ -41,6 +42,9 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         console.remark(&format!("note: failed {text}"));
         network.subnet = left;
     }
+    if args.engine.is_none() {
+        network::without_engine(&args.routing)?;
+    }
     if let Some(name) = &args.engine {
         reversed = engine(name)?.by_source;
         let options = network::options(&args.routing, &network.subnet)?;
@@ -48,6 +52,12 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     }
     if args.metric == Metric::EdgeForwardingIndex {
         return forwarding_index(&network.subnet, args, console);
+    }
+    let several = network.subnet.tables.as_ref().is_some_and(|t| t.planes > 1);
+    if args.multipath == MultipathArg::Random && !several {
+        console.remark(
+            "note: hosts have one local identifier each: --multipath random has nothing to choose from",
+        );
     }
     let plan = plan(&network.subnet, args)?;
     if plan.runs > 1 && plan.alike() {
@@ -211,26 +221,9 @@ fn forwarding_index(subnet: &Subnet, args: &CongestionArgs, console: &mut Consol
             .with_help("give a cluster's files with its tables, or compute them with --engine; the tables of an experiment are not read here"));
     };
     let report = verify::verify(subnet, tables);
-    let names = subnet.unique_names();
-    let label = |e: usize| subnet.edge_label(e as u32, &names);
-    let load = &report.load;
-    if args.format == Format::Json {
-        let by: serde_json::Map<String, serde_json::Value> = report
-            .loads
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| **l > 0)
-            .map(|(e, &l)| (label(e), json!(l)))
-            .collect();
-        let object = json!({"metric": "edge_forwarding_index", "min": load.min, "max": load.max, "mean": load.mean,
-                            "sigma": load.sigma, "links_between_switches": load.links, "unused": load.unused, "edges": by});
-        console.print_json(&object)?;
-        return Ok(Exit::Done);
+    match args.format {
+        Format::Text => console.print(&verified::index_text(subnet, &report))?,
+        Format::Json => console.print_json(&verified::index_object(subnet, &report))?,
     }
-    let text = format!(
-        "edge forwarding index over {} directed links between switches: {} to {}, mean {:.3}, sigma {:.3}, {} unused\n",
-        load.links, load.min, load.max, load.mean, load.sigma, load.unused
-    );
-    console.print(&(text + &by_count(subnet, &report.loads)))?;
     Ok(Exit::Done)
 }

@@ -19,7 +19,7 @@ use fabric::{
     graph::Fabric,
     metrics::{Metrics, measure_with_progress},
     planes,
-    subnet::Subnet,
+    topology::imported,
 };
 use netloom::{
     Error, ErrorKind, Registry, Watcher,
@@ -89,7 +89,7 @@ fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
         None => {}
     }
     let subnet = |engine: Option<&str>| {
-        let subnet = Subnet::from_fabric(&fabric);
+        let subnet = imported::network(&fabric);
         engine.map_or_else(|| Ok(subnet.clone()), |name| route(&subnet, name, &Options::default()))
     };
     let bytes = match args.to {

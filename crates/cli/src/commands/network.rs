@@ -4,7 +4,7 @@ use crate::args::cluster::{EngineArgs, FailArgs, NetworkArgs};
 use base::index::RouterId;
 use fabric::{engines::Options, subnet::Subnet};
 use netloom::{
-    Error, Registry,
+    Error, ErrorKind, Registry,
     cluster::{self, Network, switch},
 };
 
@@ -25,6 +25,19 @@ pub fn options(args: &EngineArgs, subnet: &Subnet) -> Result<Options, Error> {
     let roots =
         args.roots.iter().map(|name| switch(subnet, name).map(RouterId::new)).collect::<Result<_, _>>()?;
     Ok(Options { lmc: args.lmc, lanes: args.lanes, roots, seed: args.seed })
+}
+
+/// Refuses what only an engine heeds where tables are those of files or an experiment's routing says the paths.
+///
+/// # Errors
+/// If local identifiers or roots are asked for.
+pub fn without_engine(args: &EngineArgs) -> Result<(), Error> {
+    if args.lmc == 0 && args.roots.is_empty() {
+        return Ok(());
+    }
+    let message =
+        "--lmc and --root are for engines: tables of files and an experiment's routing stay as they are";
+    Err(Error::new(ErrorKind::Usage, message).with_help("give --engine, or leave them out"))
 }
 
 /// What failures leave of a network, and how much failed; nothing if nothing is to fail.

@@ -62,11 +62,10 @@ fn compare(routed: &Subnet, args: &OpensmArgs, console: &mut Console<'_>) -> Out
     let name = if args.engine == "torus-2QoS" { "torus" } else { &args.engine };
     let mut ours = None;
     if find(ENGINES, name).is_some() {
-        let roots = args
-            .roots
-            .iter()
-            .map(|r| cluster::switch(routed, r).map(RouterId::new))
-            .collect::<Result<_, _>>()?;
+        // OpenSM takes them for other engines, too.
+        let own: &[String] = if name == "updn" { &args.roots } else { &[] };
+        let roots =
+            own.iter().map(|r| cluster::switch(routed, r).map(RouterId::new)).collect::<Result<_, _>>()?;
         let options = Options { lmc: args.lmc, roots, lanes: 16, ..Options::default() };
         let subnet = cluster::route(routed, name, &options)?;
         let own = subnet.tables.as_ref().expect("an engine gives tables");

@@ -72,7 +72,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "updn",
             "up*/down*: no link up after a link down",
-            "Routers are ranked by distance from the roots. A router that has a path down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as given; else of the routers farthest from hosts, those from which nearly all hosts are equally far, and those with no or few hosts the set that loads the links most evenly; else the one with least distance to all.",
+            "Routers are ranked by distance from the roots. A router that has a path down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as given; else of the routers farthest from hosts, those from which nearly all hosts are equally far, and those with no or few hosts the set that connects all hosts and loads the links most evenly; if none connects all, a single router near all hosts.",
             OPENSM,
         ),
         free: true,
@@ -83,7 +83,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "dnup",
             "as updn, ranked from the hosts",
-            "Routers are ranked by distance from the nearest host, links between equal ranks count as level: for fabrics with hosts near the roots. Can deadlock where level links close circles.",
+            "Routers are ranked by distance from the nearest host, links between equal ranks count as level: for fabrics with hosts near the roots. Hosts that no such path connects take a path with more turns. Can deadlock where level links or turns close circles.",
             OPENSM,
         ),
         free: false,

@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 /// Destinations by which candidates are compared.
 const SAMPLE: usize = 512;
 
+/// Single roots that are compared.
+const SINGLE: usize = 16;
+
 /// Distances of all routers from the nearest of some.
 pub(super) fn ranks(fabric: &Fabric, from: &[RouterId]) -> Column<RouterId, u32> {
     let mut rank = Column::filled(fabric.routers() as usize, NONE);
@@ -28,22 +31,84 @@ pub(super) fn ranks(fabric: &Fabric, from: &[RouterId]) -> Column<RouterId, u32>
     rank
 }
 
-/// The roots that a user names, or of the candidates those whose routes load the links most evenly.
-pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[RouterId]) -> Ports) -> Vec<RouterId> {
+/// The roots that a user names, or of the candidates that connect all hosts that are connected those whose routes load the links most
+/// evenly. `unconnected` counts the pairs of hosts that roots leave without a path. If none of the sets connects all, single roots
+/// are the candidates: they do.
+pub(super) fn roots(
+    job: &Job<'_>,
+    route: impl Fn(&Job<'_>, &[RouterId]) -> Ports,
+    unconnected: impl Fn(&[RouterId]) -> u64,
+) -> Vec<RouterId> {
     if !job.options.roots.is_empty() {
         return job.options.roots.clone();
     }
-    let mut candidates = candidates(job.fabric);
+    let parts = parts(job.fabric);
+    let apart = apart(job.fabric, &parts);
+    let sets = by_contention(job, candidates(job.fabric), &route);
+    let connecting = sets.into_iter().find(|set| unconnected(set) == apart);
+    connecting.unwrap_or_else(|| {
+        let mut single = by_contention(job, single(job.fabric, &parts), &route);
+        debug_assert!(unconnected(&single[0]) == apart, "one root in each part connects all of it");
+        single.swap_remove(0)
+    })
+}
+
+/// The candidates, those first whose routes load the links most evenly; of equal ones the first stays first.
+fn by_contention(
+    job: &Job<'_>,
+    mut candidates: Vec<Vec<RouterId>>,
+    route: impl Fn(&Job<'_>, &[RouterId]) -> Ports,
+) -> Vec<Vec<RouterId>> {
     if candidates.len() == 1 {
-        return candidates.swap_remove(0);
+        return candidates;
     }
     let step = job.order.len().div_ceil(SAMPLE).max(1);
     let order: Vec<TerminalId> = job.order.iter().copied().step_by(step).collect();
     let sample =
         Job { fabric: job.fabric, options: job.options, planes: 1, routers: job.routers.clone(), order };
-    // Of equal ones the first.
-    let best = candidates.iter().min_by_key(|roots| contention(&sample, &route(&sample, roots)));
-    best.cloned().unwrap_or_default()
+    candidates.sort_by_cached_key(|roots| contention(&sample, &route(&sample, roots)));
+    candidates
+}
+
+/// Routers that are connected with each other and have hosts, part by part.
+fn parts(fabric: &Fabric) -> Vec<Vec<RouterId>> {
+    let mut seen = Column::filled(fabric.routers() as usize, false);
+    let mut parts = Vec::new();
+    for end in fabric.ends() {
+        if !seen[end] {
+            let far = ranks(fabric, &[end]);
+            let part: Vec<RouterId> = RouterId::first(fabric.routers()).filter(|&r| far[r] != NONE).collect();
+            part.iter().for_each(|&r| seen[r] = true);
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// Ordered pairs of hosts that are in different parts.
+fn apart(fabric: &Fabric, parts: &[Vec<RouterId>]) -> u64 {
+    let hosts = hosts(fabric);
+    let all: u64 = hosts.cells().iter().sum();
+    let of = |part: &Vec<RouterId>| part.iter().map(|&r| hosts[r]).sum::<u64>();
+    parts.iter().map(of).map(|n| n * (all - n)).sum()
+}
+
+/// Single routers, one in each part: those with the least distance to all its hosts, the k-th of each part together.
+fn single(fabric: &Fabric, parts: &[Vec<RouterId>]) -> Vec<Vec<RouterId>> {
+    let hosts = hosts(fabric);
+    let sum = |r: RouterId| -> u64 {
+        let far = distances(fabric, r);
+        let near = far.cells().iter().zip(hosts.cells()).filter(|(d, _)| **d != NONE);
+        near.map(|(&d, &n)| u64::from(d) * n).sum()
+    };
+    let nearest = |part: &Vec<RouterId>| {
+        let mut part = part.clone();
+        part.sort_by_cached_key(|&r| sum(r));
+        part
+    };
+    let nearest: Vec<Vec<RouterId>> = parts.iter().map(nearest).collect();
+    let most = nearest.iter().map(Vec::len).max().unwrap_or(0).min(SINGLE);
+    (0..most).map(|k| nearest.iter().map(|part| part[k.min(part.len() - 1)]).collect()).collect()
 }
 
 /// Sets that may be the top: routers farthest from hosts; those nearly all hosts are equally far from (OpenSM's rule), the nearest of
@@ -79,7 +144,7 @@ fn candidates(fabric: &Fabric) -> Vec<Vec<RouterId>> {
 }
 
 /// Hosts of each router that are not cut off.
-fn hosts(fabric: &Fabric) -> Column<RouterId, u64> {
+pub(super) fn hosts(fabric: &Fabric) -> Column<RouterId, u64> {
     let mut hosts = Column::filled(fabric.routers() as usize, 0);
     fabric.reachable().for_each(|t| hosts[fabric.router_at(t)] += 1);
     hosts

@@ -123,3 +123,41 @@ fn full_trees_carry_shifts_without_collision() {
         }
     }
 }
+
+/// Hosts at both ends and in the middle of a line, switches without hosts between: the switches farthest from hosts as roots leave the ends
+/// without a path, and so do ranks from the hosts. A cut beside it parts a host from the others, which then stay connected.
+#[test]
+fn up_and_down_connect_all_that_is_connected() {
+    let line = "Switch 4 \"P\"\n[1] \"A\"[3]\n[2] \"B\"[3]\nSwitch 4 \"Q\"\n[1] \"B\"[4]\n[2] \"C\"[3]\nSwitch 4 \"A\"\nSwitch 4 \"B\"\nSwitch 4 \"C\"\n\
+                Hca 1 \"H0\"\n[1] \"A\"[1]\nHca 1 \"H1\"\n[1] \"B\"[1]\nHca 1 \"H2\"\n[1] \"C\"[1]\n";
+    let apart = format!(
+        "{line}Switch 2 \"D\"\nHca 1 \"H3\"\n[1] \"D\"[1]\nSwitch 2 \"E\"\n[2] \"D\"[2]\nHca 1 \"H4\"\n[1] \"E\"[1]\n"
+    );
+    for (text, lost) in [(line, 0), (apart.as_str(), 12)] {
+        let source = crate::import::Source::memory("line.net", text.as_bytes());
+        let subnet = crate::import::read(vec![source]).unwrap();
+        for name in ["updn", "dnup"] {
+            let routed = route(&subnet, engine(name), &Options::default()).unwrap();
+            let report = verify(&routed, routed.tables.as_ref().unwrap());
+            assert_eq!((report.unreached, report.loops), (lost, 0), "{name}: {report:?}");
+            assert!(name == "dnup" || report.cycle.is_none(), "{report:?}");
+        }
+    }
+}
+
+/// Whatever fails of a tree: updn connects what is connected, without a circle.
+#[test]
+fn updn_connects_what_failures_leave_connected() {
+    let whole = tree();
+    for seed in 0..24 {
+        let faults = crate::faults::Faults { link_fraction: 0.3, seed, ..Default::default() };
+        let (left, degraded) = whole.degraded(&faults).unwrap();
+        let name = |name| {
+            let routed = route(&left, engine(name), &Options::default()).unwrap();
+            verify(&routed, routed.tables.as_ref().unwrap())
+        };
+        let (ours, shortest) = (name("updn"), name("minhop"));
+        assert_eq!((ours.unreached, ours.loops), (shortest.unreached, 0), "seed {seed}");
+        assert!(ours.cycle.is_none() && (shortest.unreached > 0) != degraded.fabric.cut_off().is_empty());
+    }
+}

@@ -3,7 +3,7 @@
 use super::{
     hops::{Balance, home},
     job::{Job, Ports},
-    roots::{ranks, roots},
+    roots::{hosts, ranks, roots},
 };
 use crate::{
     graph::{Fabric, Peer},
@@ -36,25 +36,15 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     let (mut candidates, mut earlier) = (Vec::new(), Vec::new());
     for plane in 0..job.planes {
         let mut known = None;
-        let (mut by_down, mut by_any) = (Column::default(), Column::default());
+        let mut far = Lengths::default();
         for &host in &job.order {
             let target = fabric.router_at(host);
             if known != Some(target) {
                 known = Some(target);
-                (by_down, by_any) = lengths(fabric, down, target);
+                far = lengths(fabric, down, target);
             }
             for router in RouterId::first(fabric.routers()).filter(|&r| r != target) {
-                let on_way = |&(_, peer): &(PortId, RouterId)| {
-                    if by_down[router] != NONE {
-                        down.leads(router, peer)
-                            && by_down[peer] != NONE
-                            && by_down[peer] + 1 == by_down[router]
-                    } else {
-                        !down.leads(router, peer)
-                            && by_any[peer] != NONE
-                            && by_any[peer] + 1 == by_any[router]
-                    }
-                };
+                let on_way = |&(_, peer): &(PortId, RouterId)| far.leads(down, router, peer);
                 candidates.clear();
                 candidates.extend(fabric.neighbours(router).filter(on_way));
                 earlier.clear();
@@ -69,8 +59,33 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     Ports { next, level: None, map: None }
 }
 
-/// Lengths of paths to a router: down alone, and up before down (where there is a path down it is taken).
-fn lengths(fabric: &Fabric, down: &Down, target: RouterId) -> (Column<RouterId, u32>, Column<RouterId, u32>) {
+/// Lengths of paths to a router; [`NONE`] where there is none.
+#[derive(Default)]
+struct Lengths {
+    /// Down alone; where there is such a path it is taken.
+    by_down: Column<RouterId, u32>,
+    /// Up before down.
+    by_any: Column<RouterId, u32>,
+    /// Over any links to a router that has one of these; empty if such paths are not taken.
+    by_turns: Column<RouterId, u32>,
+}
+
+impl Lengths {
+    /// True if a peer is the next on a path of a router.
+    fn leads(&self, down: &Down, router: RouterId, peer: RouterId) -> bool {
+        let next = |by: &Column<RouterId, u32>| by[peer] != NONE && by[peer] + 1 == by[router];
+        if self.by_down[router] != NONE {
+            down.leads(router, peer) && next(&self.by_down)
+        } else if self.by_any[router] != NONE {
+            !down.leads(router, peer) && next(&self.by_any)
+        } else {
+            !self.by_turns.is_empty() && next(&self.by_turns)
+        }
+    }
+}
+
+/// Lengths of all paths to a router.
+fn lengths(fabric: &Fabric, down: &Down, target: RouterId) -> Lengths {
     let mut by_down = Column::filled(fabric.routers() as usize, NONE);
     by_down[target] = 0;
     let mut queue = VecDeque::from([target]);
@@ -82,24 +97,47 @@ fn lengths(fabric: &Fabric, down: &Down, target: RouterId) -> (Column<RouterId, 
             }
         }
     }
-    // Lengths grow by one; routers with paths down begin at theirs.
-    let mut by_any = by_down.clone();
-    let mut start: Vec<RouterId> = RouterId::first(fabric.routers()).filter(|&r| by_any[r] != NONE).collect();
-    start.sort_by_key(|&r| by_any[r]);
+    let by_any = longer(fabric, &by_down, |from, to| !down.leads(from, to));
+    let by_turns = if down.level { longer(fabric, &by_any, |_, _| true) } else { Column::default() };
+    Lengths { by_down, by_any, by_turns }
+}
+
+/// Lengths of paths over links that suit, to routers whose length is known. Lengths grow by one; those that are known begin at theirs.
+fn longer(
+    fabric: &Fabric,
+    known: &Column<RouterId, u32>,
+    suits: impl Fn(RouterId, RouterId) -> bool,
+) -> Column<RouterId, u32> {
+    let mut by = known.clone();
+    let mut start: Vec<RouterId> = RouterId::first(fabric.routers()).filter(|&r| by[r] != NONE).collect();
+    start.sort_by_key(|&r| by[r]);
     let mut starts = start.into_iter().peekable();
     let mut ring: VecDeque<RouterId> = VecDeque::new();
     loop {
-        let waiting = ring.front().map_or(NONE, |&r| by_any[r]);
-        let begin = starts.next_if(|&r| by_down[r] <= waiting);
+        let waiting = ring.front().map_or(NONE, |&r| by[r]);
+        let begin = starts.next_if(|&r| known[r] <= waiting);
         let Some(router) = begin.or_else(|| ring.pop_front()) else { break };
         for (_, peer) in fabric.neighbours(router) {
-            if by_any[peer] == NONE && !down.leads(peer, router) {
-                by_any[peer] = by_any[router] + 1;
+            if by[peer] == NONE && suits(peer, router) {
+                by[peer] = by[router] + 1;
                 ring.push_back(peer);
             }
         }
     }
-    (by_down, by_any)
+    by
+}
+
+/// Ordered pairs of hosts between which no path goes up before it goes down.
+fn unconnected(job: &Job<'_>, down: &Down) -> u64 {
+    let fabric = job.fabric;
+    let hosts = hosts(fabric);
+    let ends = fabric.ends();
+    let to = |&target: &RouterId| -> u64 {
+        let far = lengths(fabric, down, target);
+        let without = ends.iter().filter(|&&source| far.by_any[source] == NONE);
+        hosts[target] * without.map(|&source| hosts[source]).sum::<u64>()
+    };
+    ends.iter().map(to).sum()
 }
 
 /// Up*/down* from the roots.
@@ -107,13 +145,13 @@ pub(super) fn updn(job: &Job<'_>) -> Result<Ports, Problem> {
     if let Some(root) = job.options.roots.iter().find(|r| r.number() >= job.fabric.routers()) {
         return Err(Job::unsuited("updn", format!("there is no router {root} to be a root")));
     }
-    let from = |job: &Job<'_>, roots: &[RouterId]| {
-        up_down(job, &Down { rank: ranks(job.fabric, roots), level: false })
-    };
-    Ok(from(job, &roots(job, from)))
+    let below = |roots: &[RouterId]| Down { rank: ranks(job.fabric, roots), level: false };
+    let route = |job: &Job<'_>, roots: &[RouterId]| up_down(job, &below(roots));
+    let chosen = roots(job, route, |roots| unconnected(job, &below(roots)));
+    Ok(up_down(job, &below(&chosen)))
 }
 
-/// The same with ranks counted from the hosts, the top being far from them.
+/// The same with ranks counted from the hosts, the top being far from them. Hosts that no such path connects take one with turns.
 pub(super) fn dnup(job: &Job<'_>) -> Result<Ports, Problem> {
     let rank = ranks(job.fabric, &job.fabric.ends());
     let rank = rank.cells().iter().map(|&r| if r == NONE { 0 } else { NONE - 1 - r }).collect();

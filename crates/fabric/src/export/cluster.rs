@@ -277,7 +277,7 @@ pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// Service levels of all known paths: `slid dlid sl`.
+/// Service levels of all known paths: `slid dlid sl`, from every local identifier of a host to every one of another.
 ///
 /// # Errors
 /// If writing fails.
@@ -286,12 +286,11 @@ pub fn path_sl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "# slid dlid sl")?;
     for (source, &from) in (0u32..).zip(&subnet.hosts) {
         for (target, &to) in (0u32..).zip(&subnet.hosts).filter(|(t, _)| *t != source) {
-            for plane in 0..tables.planes {
+            for (own, plane) in (0..tables.planes).flat_map(|own| (0..tables.planes).map(move |p| (own, p))) {
                 let sl = lanes.sl(subnet, tables.row(target, plane), source);
                 if sl != UNKNOWN {
-                    let (slid, dlid) =
-                        (subnet.nodes[from as usize].lid, subnet.nodes[to as usize].lid + plane);
-                    writeln!(out, "{slid} {dlid} {sl:#x}")?;
+                    let lid = |node: u32| subnet.nodes[node as usize].lid;
+                    writeln!(out, "{} {} {sl:#x}", lid(from) + own, lid(to) + plane)?;
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! DOT with routes in edge comments (ORCS, TR-675, section 2.1, listing 1).
 //!
 //! Nodes whose name begins with `H` are hosts, all others switches. An edge's `comment` lists, separated by commas or blanks, the hosts
-//! to which a message that has come to the edge's tail leaves by this edge; `*` stands for any. Of several edges that match, the first
-//! in the file counts. Parallel edges are parallel cables: the k-th edge from a to b is the reverse of the k-th from b to
+//! to which a message that has come to the edge's tail leaves by this edge; `*` stands for any. Of several edges that match, that counts
+//! whose head the file names first, then the first in the file: so has graphviz a node's out-edges, and so ORCS takes them. Parallel edges are parallel cables: the k-th edge from a to b is the reverse of the k-th from b to
 //! a. Destinations that are no node of the graph are ignored (listing 1 has some). Edges keep the order of the file and
 //! hosts have ranks in the order of their names.
 //!
-//! Read: `digraph`, node and edge statements, chains `a -> b -> c`, quoted and bare names, attributes, default attributes (`node [..]`,
-//! ignored), comments, ports of nodes (`a:1 -> b:2`, ignored), subgraphs: these group nodes, and as an end of an edge stand for each of
+//! Read: `digraph`, node and edge statements, chains `a -> b -> c`, quoted and bare names, attributes, default attributes (those of edges
+//! hold from there to the end of the graph or subgraph; those of nodes say nothing), comments, ports of nodes (`a:1 -> b:2`, ignored), subgraphs: these group nodes, and as an end of an edge stand for each of
 //! theirs. Refused: undirected graphs. A file streams: one token is held at a time, and four
 //! bytes for each destination of a comment.
 
@@ -16,7 +16,7 @@ use crate::subnet::{
     Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
 };
 use base::{param::Problem, sorted::SortedSet};
-use std::io::BufRead;
+use std::{io::BufRead, rc::Rc};
 
 /// In a list of routes: `*`, which stands for any destination.
 const ANY: u32 = u32::MAX;
@@ -49,6 +49,8 @@ struct Reader<'a> {
     /// Line of the token.
     line: u64,
     peeked: Option<Token>,
+    /// Destinations of edges without a comment: the default where the reader is.
+    default: Rc<[u32]>,
 }
 
 /// What the file says.
@@ -64,15 +66,22 @@ struct Graph {
     ends: Vec<u64>,
     /// Numbers among `names`, or [`ANY`].
     routes: Vec<u32>,
-    /// Edges, times their destinations, that stand for more than their bytes.
+    /// Edges, times their destinations, that stand for more than their bytes, and destinations of defaults.
     products: u64,
 }
 
 /// Reads a graph with its routes.
 pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     lines.number = 1;
-    let mut reader =
-        Reader { lines, word: String::new(), raw: Vec::new(), quoted: false, line: 1, peeked: None };
+    let mut reader = Reader {
+        lines,
+        word: String::new(),
+        raw: Vec::new(),
+        quoted: false,
+        line: 1,
+        peeked: None,
+        default: Rc::new([]),
+    };
     let mut graph = Graph::default();
     if let Err(message) = reader.file(&mut graph) {
         let (line, word) = (reader.line, reader.word.clone());
@@ -257,10 +266,15 @@ impl Reader<'_> {
         if depth > DEEPEST {
             return Err(format!("subgraphs lie within each other more than {DEEPEST} times"));
         }
+        // What a subgraph sets holds within it.
+        let outer = Rc::clone(&self.default);
         loop {
             match self.next()? {
                 Token::Sign(b';' | b',') => {}
-                Token::Sign(b'}') => return Ok(()),
+                Token::Sign(b'}') => {
+                    self.default = outer;
+                    return Ok(());
+                }
                 Token::End => return Err("the graph has no end: `}` is missing".to_owned()),
                 token => self.statement(token, graph, depth, nodes)?,
             }
@@ -273,7 +287,9 @@ impl Reader<'_> {
             // Peeking at another word would overwrite this one.
             let name = self.word.clone();
             match self.peek()? {
-                Token::Sign(b'[') if defaults => return self.attributes(&mut Vec::new(), graph),
+                Token::Sign(b'[') if defaults => {
+                    return self.defaults(name.eq_ignore_ascii_case("edge"), graph);
+                }
                 Token::Sign(b'=') => {
                     self.next()?;
                     return match self.next()? {
@@ -339,10 +355,15 @@ impl Reader<'_> {
             chain.push(self.end_of_edge(token, graph, depth, "an edge's end is missing after `->`")?);
             self.port()?;
         }
-        let mut routes = Vec::new();
+        let mut own = None;
         while self.peek()? == Token::Sign(b'[') {
-            self.attributes(&mut routes, graph)?;
+            self.attributes(&mut own, graph)?;
         }
+        let default = Rc::clone(&self.default);
+        let routes = own.as_deref().unwrap_or(&default);
+        let given = own.is_none() && chain.len() > 1;
+        // One destination of a default is no more than the arrow's bytes.
+        graph.products += if given { (routes.len() as u64).saturating_sub(1) } else { 0 };
         for pair in chain.windows(2) {
             // Few bytes may stand for many edges.
             let edges = pair[0].len() as u64 * pair[1].len() as u64;
@@ -355,7 +376,7 @@ impl Reader<'_> {
             }
             for (&a, &b) in pair[0].iter().flat_map(|a| pair[1].iter().map(move |b| (a, b))) {
                 graph.edges.push((a, b));
-                graph.routes.extend_from_slice(&routes);
+                graph.routes.extend_from_slice(routes);
                 graph.ends.push(graph.routes.len() as u64);
             }
         }
@@ -369,8 +390,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `[ a = b, c = d; .. ]`; collects the destinations of `comment`.
-    fn attributes(&mut self, routes: &mut Vec<u32>, graph: &mut Graph) -> Parsed<()> {
+    /// `[ .. ]` behind `edge`, `node` or `graph`.
+    fn defaults(&mut self, of_edges: bool, graph: &mut Graph) -> Parsed<()> {
+        let mut routes = None;
+        self.attributes(&mut routes, graph)?;
+        if let Some(routes) = routes.filter(|_| of_edges) {
+            self.default = routes.into();
+        }
+        Ok(())
+    }
+
+    /// `[ a = b, c = d; .. ]`; collects the destinations of `comment`, if there is one.
+    fn attributes(&mut self, routes: &mut Option<Vec<u32>>, graph: &mut Graph) -> Parsed<()> {
         self.expect(b'[')?;
         loop {
             match self.next()? {
@@ -385,7 +416,7 @@ impl Reader<'_> {
                         );
                     }
                     if comment {
-                        routes.clear();
+                        let routes = routes.insert(Vec::new());
                         if self.word.trim() == "*" {
                             routes.push(ANY);
                         } else {
@@ -498,11 +529,13 @@ fn tables(graph: &Graph, number: &[u32], subnet: &Subnet, file: &str) -> Result<
     }
     let mut tables = Tables::new(subnet, 1, false);
     let mut exits: Vec<Option<Exit>> = vec![None; hosts];
-    let mut begin = 0;
-    for (e, edge) in (0u32..).zip(&subnet.edges) {
-        let end = graph.ends[e as usize] as usize;
-        let routes = &graph.routes[begin..end];
-        begin = end;
+    // Out-edges come in the order of their heads, as graphviz has them.
+    let mut order: Vec<u32> = (0..subnet.edges.len() as u32).collect();
+    order.sort_by_key(|&e| (subnet.edges[e as usize].to, e));
+    for e in order {
+        let edge = &subnet.edges[e as usize];
+        let begin = if e == 0 { 0 } else { graph.ends[e as usize - 1] as usize };
+        let routes = &graph.routes[begin..graph.ends[e as usize] as usize];
         let place = subnet.place(edge.from);
         let row = |&name: &u32| {
             let node = number.get(name as usize).copied().filter(|&n| n != NONE && subnet.is_host(n))?;

@@ -1,7 +1,7 @@
 //! What table dumps have in common: entries by local identifier (LID), gathered and then bound to nodes.
 
 use super::lines::Lines;
-use crate::subnet::{MAX_ENTRIES, NONE, Node, Subnet, Tables};
+use crate::subnet::{Kind, MAX_ENTRIES, NONE, Node, Subnet, Tables};
 use base::{
     param::Problem,
     sorted::{SortedMap, SortedSet},
@@ -156,6 +156,8 @@ impl Entries {
     pub(super) fn build(self, mut subnet: Subnet, lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         self.give_lids(&mut subnet, lines);
         lines.done()?;
+        self.infer_lmc(&mut subnet);
+        let skipped = left_out(&subnet);
         let map = LidMap::new(&subnet);
         let planes = subnet.hosts.iter().map(|&h| 1u32 << subnet.nodes[h as usize].lmc).max().unwrap_or(1);
         let rows = subnet.hosts.len() as u64 * u64::from(planes) + subnet.switches.len() as u64;
@@ -167,6 +169,9 @@ impl Entries {
         for &Entry { switch, lid, edge } in &self.entries {
             let line = self.line_of[lid as usize];
             let Some((node, plane)) = map.get(u64::from(lid)) else {
+                if skipped.contains(&u64::from(lid)) {
+                    continue;
+                }
                 lines.at(line.into(), "", format!("nobody in the network has LID {lid}"));
                 continue;
             };
@@ -190,6 +195,36 @@ impl Entries {
         fill_planes(&subnet, &mut tables);
         subnet.tables = Some(tables);
         Ok(subnet)
+    }
+
+    /// The LMC of end ports from the tables, if neither they nor the network's file say it: the least with which all LIDs that are in the
+    /// tables are an end port's, from its base LID, a multiple of 2^LMC, to that many less one behind it.
+    fn infer_lmc(&self, subnet: &mut Subnet) {
+        let map = LidMap::new(subnet);
+        let skipped = left_out(subnet);
+        let known = |lid: u32| map.get(lid.into()).is_some() || skipped.contains(&lid.into());
+        let strange: SortedSet<u32> = self.entries.iter().map(|e| e.lid).filter(|&lid| !known(lid)).collect();
+        let ends = |n: &&Node| n.kind == Kind::Host && n.lid != 0;
+        let all = || subnet.nodes.iter().chain(&subnet.left_out);
+        if strange.is_empty() || all().filter(ends).any(|n| n.lmc > 0) {
+            return;
+        }
+        let bases: SortedSet<u32> = all().filter(ends).map(|n| n.lid).collect();
+        let fits = |&lmc: &u8| {
+            let base = |lid: u32| lid >> lmc << lmc;
+            let apart = all().filter(|n| !ends(n)).all(|n| !bases.contains(&base(n.lid)));
+            apart
+                && bases.iter().all(|&lid| base(lid) == lid)
+                && strange.iter().all(|&lid| bases.contains(&base(lid)))
+        };
+        let Some(lmc) = (1..=7).find(fits) else { return };
+        for node in subnet.nodes.iter_mut().chain(&mut subnet.left_out).filter(|n| n.kind == Kind::Host) {
+            node.lmc = lmc;
+        }
+        subnet.notes.push(format!(
+            "the network's file does not say how many local identifiers hosts have: {} each, as the tables have them",
+            1u32 << lmc
+        ));
     }
 
     /// LIDs of nodes from the dump, which says whose they are and so counts more than the network's file; all hosts must have one.

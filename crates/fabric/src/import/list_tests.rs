@@ -1,7 +1,7 @@
 //! The same cluster in the lists that tools print of ports and cables: all readers see one network.
 
 use super::*;
-use crate::subnet::Speed;
+use crate::subnet::{Exit, Speed};
 use proptest::prelude::*;
 
 /// `ibnetdiscover`: two switches with two cables, a host at each, an aggregation node; an adapter's port has its adapter's GUID.
@@ -337,4 +337,91 @@ fn names_by_identifiers_are_unique() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), 3, "{names:?}");
+}
+
+/// Defaults of edges hold for those behind them, in a subgraph within it; an edge's own comment counts more, even if it is empty.
+#[test]
+fn defaults_of_edges_have_their_scope() {
+    let text = r#"digraph x { H1 -> S; edge [weight=2 comment="*"]; node [comment="H9"];
+        H2 -> S; H3 -> S [comment=""]; subgraph y { H4 -> S; edge [comment="H1"]; S -> H1; S -> H4 [comment=H4] } H5 -> S;
+        edge [comment="H5"] S -> H5; S -> { H2 } [comment=H2] S -> H3 [comment=H3] }"#;
+    let subnet = one(text).unwrap();
+    let tables = subnet.tables.as_ref().unwrap();
+    let used = |exit: &Exit| match exit {
+        Exit::Listed(edges) => edges.iter().any(|&e| e != crate::subnet::NONE),
+        exit => *exit != Exit::None,
+    };
+    let sends: Vec<bool> = tables.exits.iter().map(used).collect();
+    assert_eq!(sends, [false, true, false, true, true], "H1 stands before the default, H3 has its own");
+    let to = |row: u32| subnet.edges[tables.entry(&subnet, row, 0) as usize].to;
+    assert!((0..5).all(|host| to(host) == subnet.hosts[host as usize]));
+    // A few bytes for many destinations of many edges are refused.
+    let names: Vec<String> = (0..3_000).map(|i| format!("H{i}")).collect();
+    let many = format!("digraph x {{ edge [comment=\"{}\"] {} }}", names.join(","), "S->H1;".repeat(3_000));
+    assert!(one(&many).is_err_and(|p| p[0].message.contains("too many edges")));
+}
+
+/// Of two edges that name a host, that counts whose head the file names first; the order of the edges does not.
+#[test]
+fn out_edges_go_by_their_heads() {
+    let edges = ["S1 -> S3 [comment=H2];", "S1 -> S2 [comment=H2];", "S1 -> H2 [comment=\"*\"];"];
+    for (order, first) in [("S2; S3; H2;", "S2"), ("S3; S2; H2;", "S3"), ("H2; S3; S2;", "H2")] {
+        let text = format!("digraph x {{ {order} {} S1 -> S1; H2 -> S1 [comment=\"*\"] }}", edges.concat());
+        let subnet = one(&text).unwrap();
+        let place = subnet.switches.iter().position(|&s| subnet.nodes[s as usize].name == "S1").unwrap();
+        let edge = subnet.tables.as_ref().unwrap().entry(&subnet, 0, place as u32);
+        assert_eq!(subnet.nodes[subnet.edges[edge as usize].to as usize].name, first, "{text}");
+    }
+}
+
+/// Tables by LID tell the LMC of hosts where the network's file does not; LIDs that no LMC explains stay a mistake.
+#[test]
+fn identifiers_behind_the_base_are_hosts_own() {
+    let end = |kind: &str, ports: u32, guid: u64, lid: u32, pn: u32| {
+        format!(
+            "{{ {kind} Ports:{ports:02X} SystemGUID:{guid:016X} NodeGUID:{guid:016X} PortGUID:{:016X} VenID:0 DevID:0 Rev:0 {{n{guid:x}}} LID:{lid:04X} PN:{pn:02X} }}",
+            guid + 1
+        )
+    };
+    let switch = |port: u32| end("SW", 4, 0x200, 1, port);
+    let rest = "PHY=4x LOG=ACT SPD=2.5";
+    let list = format!(
+        "{} {} {rest}\n{} {} {rest}\n",
+        end("CA", 1, 0x10, 4, 1),
+        switch(1),
+        end("CA", 1, 0x20, 8, 1),
+        switch(2)
+    );
+    let tables = |lid: u32| {
+        let rows = [(4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 2), (lid, 2)];
+        let rows: String = rows.iter().map(|(l, p)| format!("0x{l:04X} : {p:03}  : 01   : yes\n")).collect();
+        format!("dump_ucast_routes: Switch 0x0000000000000200\nLID    : Port : Hops : Optimal\n{rows}")
+    };
+    let load = |lid: u32| {
+        let files = [("list", list.clone()), ("fdbs", tables(lid))];
+        read(files.iter().map(|(name, text)| Source::memory(name, text.as_bytes())).collect())
+    };
+    let subnet = load(11).unwrap();
+    let planes = subnet.tables.as_ref().unwrap().planes;
+    assert!(
+        planes == 4 && subnet.notes.iter().any(|n| n.contains("4 each, as the tables have them")),
+        "{:?}",
+        subnet.notes
+    );
+    assert!(load(200).is_err_and(|p| p[0].message.contains("nobody in the network has LID")));
+}
+
+/// Levels of paths are written from every identifier of a host to every one of another.
+#[test]
+fn levels_are_written_for_all_identifiers() {
+    let net = "Switch 3 \"A\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\nHca 1 \"H0\"\nHca 1 \"H1\"\n";
+    let engine = crate::engines::ENGINES.iter().find(|e| e.about.name == "dfsssp").unwrap();
+    let options = crate::engines::Options { lmc: 1, ..Default::default() };
+    let mut routed = crate::engines::route(&one(net).unwrap(), engine, &options).unwrap();
+    let mut lanes = crate::subnet::Lanes::new(&routed, 2);
+    lanes.sl.fill(3);
+    routed.lanes = Some(lanes);
+    let mut text = Vec::new();
+    crate::export::cluster::path_sl(&routed.identified().unwrap(), &mut text).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap().lines().count(), 1 + 2 * 4);
 }

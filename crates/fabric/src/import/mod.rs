@@ -210,7 +210,14 @@ pub fn read_keeping(sources: Vec<Source>, keep: Keep) -> Result<Subnet, Vec<Prob
             (Format::PathSl, Some(known)) => path_sl::read(&mut lines, known)?,
         });
     }
-    subnet.ok_or_else(|| vec![whole("", "no file is given")])
+    let mut subnet = subnet.ok_or_else(|| vec![whole("", "no file is given")])?;
+    let levels = subnet.lanes.as_ref().filter(|_| subnet.tables.is_some());
+    if let Some(paths) = levels.map(|lanes| lanes.without_level(&subnet)).filter(|&paths| paths > 0) {
+        subnet.notes.push(format!(
+            "{paths} paths have no service level in the files: they use level 0, as messages without path records do"
+        ));
+    }
+    Ok(subnet)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::{
     engines::{self, ENGINES, Options},
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
-    subnet::{NONE, Subnet, UNKNOWN},
-    topology::imported::{ImportedShape, TABLES},
+    subnet::{Lost, NONE, Subnet},
+    topology::imported::{ImportedShape, TABLES, network},
 };
 use base::{
     index::{ChannelId, PortId},
@@ -24,7 +24,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               `imported`; if its files have none, and on other topologies, those of `updn`. Any other word names an engine \
               (`netloom list engines`). A host's first local identifier is used. Engines compute their tables on what \
               failed links leave; files must fit it. `deadlock = \"given\"`: virtual channels are the lanes that \
-              files or engine give (service level and map), or one if they give none; whether that is free of deadlock is checked \
+              files or engine give (service level and map), or one if they give none; paths for which files give no level use level 0. Whether that is free of deadlock is checked \
               before a run. `layers`: pairs of routers are put on the lowest lanes that stay free of cycles, whatever was given. \
               Memory: four bytes per router and terminal, with lanes one more per pair of terminals.",
         source: "InfiniBand Architecture Specification, volume 1, 14.2.5 (linear forwarding tables), 7.6.6 (service level to lane); \
@@ -89,6 +89,14 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     Ok(Box::new(Forwarding { next, host, vcs, subnet: Arc::new(subnet), fabric, unread }))
 }
 
+/// True if this is the routing that goes by the tables and lanes of a cluster's files, if they have some.
+#[must_use]
+pub fn follows_files(entry: &RoutingEntry, values: &Values) -> bool {
+    entry.about.name == ROUTING.about.name
+        && values.text("engine") == "auto"
+        && values.text("deadlock") == "given"
+}
+
 /// Files of a cluster that these values leave aside.
 fn unread(values: &Values) -> Vec<Unread> {
     let engine = values.text("engine");
@@ -110,7 +118,9 @@ fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>>
     let imported = fabric.shape::<ImportedShape>().map(|shape| &shape.subnet).filter(|s| s.tables.is_some());
     let subnet = match imported {
         Some(subnet) if name == "auto" => {
-            intact(&ROUTING.about, fabric)?;
+            let help = "`engine = \"updn\"`, or another, computes tables around them; or give the tables of what is left";
+            intact(&ROUTING.about, fabric)
+                .map_err(|problems| problems.into_iter().map(|p| p.help(help)).collect::<Vec<_>>())?;
             Subnet::clone(subnet)
         }
         _ => {
@@ -125,13 +135,13 @@ fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>>
                 );
                 return Err(vec![problem.help(help)]);
             };
-            engines::route(&Subnet::from_fabric(fabric), engine, &options)?
+            engines::route(&network(fabric), engine, &options)?
         }
     };
     if values.text("deadlock") == "layers" { engines::relayer(subnet, options.lanes) } else { Ok(subnet) }
 }
 
-/// Lanes in use; refuses tables with holes and paths without a service level.
+/// Lanes in use; refuses tables with holes.
 fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
     let tables = subnet.tables.as_ref().expect("there are tables");
     let hosts = subnet.hosts.len() as u32;
@@ -142,25 +152,15 @@ fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
         for source in (0..hosts).filter(|&s| s != target) {
             path.clear();
             let name = |h: u32| subnet.label(subnet.hosts[h as usize]);
-            if tables.walk(subnet, subnet.hosts[source as usize], row, &mut path).is_err() {
-                let message = format!("the tables lead no message from {} to {}", name(source), name(target));
+            if let Err(lost) = tables.carry(subnet, source, row, &mut path) {
+                let what = if matches!(lost, Lost::Dropped(_)) { "lanes carry" } else { "tables lead" };
+                let message = format!("the {what} no message from {} to {}", name(source), name(target));
                 return Err(vec![
                     Problem::new("algorithm", message).help("`netloom fabric verify` says more"),
                 ]);
             }
             let Some(lanes) = &subnet.lanes else { continue };
-            let sl = lanes.sl(subnet, row, source);
-            if sl == UNKNOWN {
-                let message = format!(
-                    "no service level is given for the path from {} to {}",
-                    name(source),
-                    name(target)
-                );
-                return Err(vec![
-                    Problem::new("deadlock", message)
-                        .help("use `deadlock = \"layers\"`, or leave out `lanes` and `levels`"),
-                ]);
-            }
+            let sl = lanes.level(subnet, row, source);
             for pair in path.windows(2) {
                 let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
                 if !subnet.is_host(out.from) && !subnet.is_host(out.to) {
@@ -181,7 +181,7 @@ impl Forwarding {
         let vc = match &self.subnet.lanes {
             Some(lanes) if hop.router != self.fabric.router_at(hop.destination) => {
                 let row = host * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-                let sl = lanes.sl(&self.subnet, row, self.host[hop.source.index()]);
+                let sl = lanes.level(&self.subnet, row, self.host[hop.source.index()]);
                 lanes.lane(&self.subnet, hop.router.number(), hop.in_port.number() + 1, port + 1, sl)
             }
             _ => 0,
@@ -215,6 +215,6 @@ impl Routing for Forwarding {
     fn memory(&self, hop: &Hop) -> u64 {
         let Some(lanes) = &self.subnet.lanes else { return 0 };
         let row = self.host[hop.destination.index()] * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-        u64::from(lanes.sl(&self.subnet, row, self.host[hop.source.index()]))
+        u64::from(lanes.level(&self.subnet, row, self.host[hop.source.index()]))
     }
 }

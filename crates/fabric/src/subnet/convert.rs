@@ -110,18 +110,33 @@ impl Subnet {
         Ok(wiring.finish("imported", CLASSES, ()))
     }
 
-    /// What is left after failures, without tables and without hosts that they cut off; numbered anew.
+    /// What is left after failures, without tables and without the hosts of failed switches; numbered anew. Where the network falls apart,
+    /// the hosts of all its parts are there.
     ///
     /// # Errors
-    /// If this is no fabric, or a failure names what does not exist.
+    /// If this is no fabric, or a failure names what does not exist, or nothing is left.
     pub fn degraded(&self, faults: &Faults) -> Result<(Self, Degraded), Vec<Problem>> {
         let degraded = degrade(&self.fabric()?, faults)?;
+        let lost = |t: TerminalId| degraded.routers.contains(&degraded.fabric.router_at(t));
+        Ok((self.left(&degraded.fabric, &lost)?, degraded))
+    }
+
+    /// What a fabric still has of this network, of which it is a part after failures, without tables and without hosts that are `lost`;
+    /// numbered anew.
+    ///
+    /// # Errors
+    /// If nothing is left.
+    pub(crate) fn left(
+        &self,
+        fabric: &Fabric,
+        lost: &dyn Fn(TerminalId) -> bool,
+    ) -> Result<Self, Vec<Problem>> {
+        debug_assert!(fabric.terminals() as usize == self.hosts.len(), "the fabric is of this network");
         let failed = |node: u32, port: u32| {
-            let at = degraded.fabric.port_index(RouterId::new(self.place(node)), PortId::new(port - 1));
-            degraded.fabric.port(at).peer == Peer::None
+            let at = fabric.port_index(RouterId::new(self.place(node)), PortId::new(port - 1));
+            fabric.port(at).peer == Peer::None
         };
-        let gone =
-            |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(TerminalId::new(self.place(node)));
+        let gone = |node: u32| self.is_host(node) && lost(TerminalId::new(self.place(node)));
         let mut builder =
             SubnetBuilder { ordered: true, left_out: self.left_out.clone(), ..SubnetBuilder::default() };
         let mut number = vec![NONE; self.nodes.len()];
@@ -145,8 +160,7 @@ impl Subnet {
         builder.ordered = false;
         let hosts: Vec<u32> = self.hosts.iter().map(|&h| number[h as usize]).filter(|&n| n != NONE).collect();
         let left = builder.finish("").map(|left| left.with_hosts(hosts))?;
-        let left = Self { as_listed: self.as_listed, ..left };
-        Ok((left, degraded))
+        Ok(Self { as_listed: self.as_listed, ..left })
     }
 
     /// Puts the hosts in the order of their names.

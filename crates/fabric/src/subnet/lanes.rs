@@ -5,6 +5,8 @@ use super::parts::{Lanes, Subnet, UNKNOWN};
 
 /// Most pairs of hosts, times identifiers, whose service levels are kept: a byte each.
 const MAX_PATHS: u64 = 1 << 32;
+/// The lane of subnet management; in a map it says that messages are dropped.
+const MANAGEMENT: u8 = 15;
 /// Most ports of a switch with a map of its own: 16 bytes for each two ports.
 pub const MAX_MAPPED: u32 = 255;
 
@@ -33,6 +35,29 @@ impl Lanes {
         self.sl[row as usize * subnet.hosts.len() + source as usize]
     }
 
+    /// Service level that messages of a path carry: 0 where none is given, as traffic without path records has it.
+    #[inline]
+    #[must_use]
+    pub fn level(&self, subnet: &Subnet, row: u32, source: u32) -> u8 {
+        match self.sl(subnet, row, source) {
+            UNKNOWN => 0,
+            sl => sl,
+        }
+    }
+
+    /// Paths between different hosts for which no service level is given.
+    #[must_use]
+    pub fn without_level(&self, subnet: &Subnet) -> u64 {
+        let hosts = subnet.hosts.len().max(1);
+        let rows = self.sl.chunks(hosts);
+        let planes = (rows.len() / hosts).max(1);
+        let in_row = |(row, levels): (usize, &[u8])| {
+            let others = levels.iter().enumerate().filter(|(source, _)| *source != row / planes);
+            others.filter(|(_, sl)| **sl == UNKNOWN).count() as u64
+        };
+        rows.enumerate().map(in_row).sum()
+    }
+
     /// Sets the service level of a path.
     pub fn set(&mut self, subnet: &Subnet, row: u32, source: u32, sl: u8) {
         self.sl[row as usize * subnet.hosts.len() + source as usize] = sl;
@@ -50,12 +75,32 @@ impl Lanes {
         }
     }
 
+    /// The switch that drops messages of a level on a path, if one does: its map gives them lane 15. Where switches map every level to the
+    /// lane of its number, all sixteen carry data, as other fabrics than InfiniBand have them.
+    #[inline]
+    #[must_use]
+    pub fn dropped(&self, subnet: &Subnet, path: &[u32], sl: u8) -> Option<u32> {
+        let drops = |pair: &[u32]| {
+            let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
+            let switch = subnet.place(out.from);
+            let mapped = !subnet.is_host(out.from) && !self.map[switch as usize].is_empty();
+            let lane = || self.lane(subnet, switch, into.to_port, out.port, sl);
+            (mapped && lane() == MANAGEMENT).then_some(out.from)
+        };
+        path.windows(2).find_map(drops)
+    }
+
     /// Number of service levels or lanes in use, at least 1.
     #[must_use]
     pub fn count(&self) -> u8 {
         let sl = self.sl.iter().copied().filter(|&s| s != UNKNOWN).max().unwrap_or(0);
-        let mapped =
-            self.map.iter().flatten().flat_map(|lanes| lanes.iter().copied()).filter(|&l| l < 15).max();
+        let mapped = self
+            .map
+            .iter()
+            .flatten()
+            .flat_map(|lanes| lanes.iter().copied())
+            .filter(|&l| l < MANAGEMENT)
+            .max();
         1 + if self.map.iter().all(Vec::is_empty) { sl } else { mapped.unwrap_or(0) }
     }
 }

@@ -12,6 +12,10 @@ pub enum Lost {
     NoRoute(u32),
     /// The message visits this node again.
     Loop(u32),
+    /// The message ends at this host, which is not its destination: hosts do not forward.
+    Stray(u32),
+    /// This switch maps the message's service level to lane 15, which is none of data: it drops the message.
+    Dropped(u32),
 }
 
 impl Tables {
@@ -86,16 +90,21 @@ impl Tables {
         }
     }
 
-    /// Appends the edges from a node to the target of a row. After an error, the edges so far are there.
+    /// Appends the edges from a node to the target of a row. After an error, the edges so far are there. A host on the way passes on by
+    /// another cable only, as DOT files can have it.
     ///
     /// # Errors
-    /// If a node on the path has no entry, or the path comes back to a node.
+    /// If a node on the path has no entry, the path comes back to a node, or it ends at another host.
     #[inline]
     pub fn walk(&self, subnet: &Subnet, from: u32, row: u32, out: &mut Vec<u32>) -> Result<(), Lost> {
         let target = self.target(subnet, row);
-        let (mut node, mut left) = (from, subnet.nodes.len());
+        let (mut node, mut before, mut left) = (from, NONE, subnet.nodes.len());
         while node != target {
             let edge = self.edge(subnet, row, node);
+            let stays = before != NONE && subnet.is_host(node);
+            if stays && (edge == NONE || subnet.edges[edge as usize].to == before) {
+                return Err(Lost::Stray(node));
+            }
             if edge == NONE {
                 return Err(Lost::NoRoute(node));
             }
@@ -104,8 +113,21 @@ impl Tables {
             }
             left -= 1;
             out.push(edge);
-            node = subnet.edges[edge as usize].to;
+            (before, node) = (node, subnet.edges[edge as usize].to);
         }
         Ok(())
+    }
+
+    /// As [`Self::walk`] from a host, by its number, on the lanes of the subnet.
+    ///
+    /// # Errors
+    /// As [`Self::walk`], or if a switch on the path drops the message.
+    #[inline]
+    pub fn carry(&self, subnet: &Subnet, source: u32, row: u32, out: &mut Vec<u32>) -> Result<(), Lost> {
+        let begin = out.len();
+        self.walk(subnet, subnet.hosts[source as usize], row, out)?;
+        let Some(lanes) = &subnet.lanes else { return Ok(()) };
+        let at = lanes.dropped(subnet, &out[begin..], lanes.level(subnet, row, source));
+        at.map_or(Ok(()), |switch| Err(Lost::Dropped(switch)))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Sizes;
 use crate::{
+    graph::Fabric,
     import,
     subnet::{Keep, Subnet},
     topology::entry::{Constant, Topology},
@@ -67,6 +68,18 @@ pub const TOPOLOGY: Topology = Topology {
 pub struct ImportedShape {
     /// Names, GUIDs, tables and lanes.
     pub subnet: Arc<Subnet>,
+}
+
+/// The network of a fabric with names and GUIDs: those of its files if it was imported, as far as failures leave it, else its
+/// image ([`Subnet::from_fabric`]). Tables are there only of a whole imported network.
+#[must_use]
+pub fn network(fabric: &Fabric) -> Subnet {
+    let own = fabric.shape::<ImportedShape>().filter(|_| fabric.planes() == 1).map(|shape| &shape.subnet);
+    let Some(subnet) = own else { return Subnet::from_fabric(fabric) };
+    if fabric.intact() {
+        return Subnet::clone(subnet);
+    }
+    subnet.left(fabric, &|t| fabric.is_cut_off(t)).unwrap_or_else(|_| Subnet::from_fabric(fabric))
 }
 
 fn sizes(subnet: &Subnet) -> Sizes {

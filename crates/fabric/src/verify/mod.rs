@@ -3,9 +3,9 @@
 //!
 //! *Reach*: every pair of hosts and every local identifier is followed. *Loops* are paths that come back to a switch. A path is
 //! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
-//! it by first identifiers: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
+//! it, a pair counted once for each identifier of its receiver: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
 //! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
-//! Without service levels all messages use one lane; paths whose level is not known are left out and counted.
+//! Without service levels all messages use one lane; where files give levels of some paths, the others use level 0 and are counted.
 
 mod cycle;
 
@@ -33,7 +33,7 @@ pub struct LostPair {
 pub struct Report {
     /// Ordered pairs of different hosts, times local identifiers.
     pub pairs: u64,
-    /// Pairs whose message finds no way.
+    /// Pairs whose message finds no way, ends at another host or is dropped.
     pub unreached: u64,
     /// Pairs whose message goes round in a circle.
     pub loops: u64,
@@ -45,11 +45,11 @@ pub struct Report {
     pub minimal: u64,
     /// Loads of directed links between switches.
     pub load: Load,
-    /// Load of every directed link.
+    /// Load of every directed link, those of hosts too: pairs, times local identifiers.
     pub loads: Vec<u64>,
     /// Lanes in use, 1 if none are known.
     pub lanes: u8,
-    /// Paths whose service level is unknown, although others are known.
+    /// Paths without a service level, although lanes or other levels are given: they use level 0.
     pub unknown: u64,
     /// Channels that wait for each other, if there are such.
     pub cycle: Option<Vec<Channel>>,
@@ -196,9 +196,9 @@ impl<'a> Walk<'a> {
         for source in (0..subnet.hosts.len() as u32).filter(|&s| s != target) {
             self.report.pairs += 1;
             self.path.clear();
-            if let Err(lost) = self.tables.walk(subnet, subnet.hosts[source as usize], row, &mut self.path) {
+            if let Err(lost) = self.tables.carry(subnet, source, row, &mut self.path) {
                 match lost {
-                    Lost::NoRoute(_) => self.report.unreached += 1,
+                    Lost::NoRoute(_) | Lost::Stray(_) | Lost::Dropped(_) => self.report.unreached += 1,
                     Lost::Loop(_) => self.report.loops += 1,
                 }
                 if self.report.lost.len() < EXAMPLES {
@@ -211,9 +211,7 @@ impl<'a> Walk<'a> {
                 self.report.lengths.resize(length + 1, 0);
             }
             self.report.lengths[length] += 1;
-            if plane == 0 {
-                self.path.iter().for_each(|&e| self.report.loads[e as usize] += 1);
-            }
+            self.path.iter().for_each(|&e| self.report.loads[e as usize] += 1);
             if let (Some(home), Some((from, _))) = (home, subnet.home(source)) {
                 let best = distances.to(home)[from as usize];
                 self.report.minimal += u64::from(best != NONE && length as u32 == best + 2);
@@ -230,12 +228,11 @@ impl<'a> Walk<'a> {
         let subnet = self.subnet;
         let sl = match &subnet.lanes {
             None => 0,
-            Some(lanes) => lanes.sl(subnet, row, source),
+            Some(lanes) => {
+                self.report.unknown += u64::from(lanes.sl(subnet, row, source) == UNKNOWN);
+                lanes.level(subnet, row, source)
+            }
         };
-        if sl == UNKNOWN {
-            self.report.unknown += 1;
-            return;
-        }
         let mut before = None;
         for pair in self.path.windows(2) {
             let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);

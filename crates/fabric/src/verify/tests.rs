@@ -58,3 +58,60 @@ fn holes_and_circles_are_reported() {
     let report = verify(&circle, circle.tables.as_ref().unwrap());
     assert!(report.loops == 2 && !report.sound(), "{report:?}");
 }
+
+/// Paths without a level use level 0: lanes without levels break no circle.
+#[test]
+fn lanes_alone_excuse_no_path() {
+    let mut ring = read(RING);
+    ring.lanes = Some(crate::subnet::Lanes::new(&ring, 1));
+    let report = verify(&ring, ring.tables.as_ref().unwrap());
+    assert!(report.cycle.is_some_and(|c| c.len() == 3) && report.unknown == 6 && report.lanes == 1);
+}
+
+/// A map that gives lane 15 drops messages, up to the host's link; levels without a map are lanes of their numbers.
+#[test]
+fn lane_15_carries_nothing() {
+    let mut ring = read(RING);
+    let mut lanes = crate::subnet::Lanes::new(&ring, 1);
+    lanes.sl.fill(15);
+    ring.lanes = Some(lanes.clone());
+    assert_eq!(verify(&ring, ring.tables.as_ref().unwrap()).unreached, 0);
+    let ports = ring.nodes[ring.switches[0] as usize].ports + 1;
+    lanes.map[0] = vec![std::array::from_fn(|sl| if sl == 1 { 15 } else { 0 }); (ports * ports) as usize];
+    lanes.sl.fill(1);
+    ring.lanes = Some(lanes);
+    let report = verify(&ring, ring.tables.as_ref().unwrap());
+    // From A, to A, and from C through A to B.
+    assert_eq!((report.pairs, report.unreached, report.lengths), (6, 5, vec![0, 0, 0, 1]));
+    assert!(matches!(report.lost[0].why, Lost::Dropped(at) if at == ring.switches[0]), "{:?}", report.lost);
+}
+
+/// A switch with three hosts whose entry for the third leads to the second.
+#[test]
+fn hosts_do_not_forward() {
+    let star = read(
+        r#"digraph star { S -> H1 [comment=H1]; S -> H2 [comment="H2,H3"]; S -> H3;
+           H1 -> S [comment="*"]; H2 -> S [comment="*"]; H3 -> S [comment="*"] }"#,
+    );
+    let report = verify(&star, star.tables.as_ref().unwrap());
+    assert_eq!((report.unreached, report.loops), (2, 0));
+    assert!(
+        report.lost.iter().all(|l| matches!(l.why, Lost::Stray(at) if star.nodes[at as usize].name == "H2")
+            || matches!(l.why, Lost::NoRoute(_)))
+    );
+}
+
+/// Two switches with a host each and two cables: of two identifiers per host each takes a cable of its own, and both are in use.
+#[test]
+fn loads_count_every_identifier() {
+    let net = "Switch 3 \"A\"\n[1] \"H0\"[1]\n[2] \"B\"[2]\n[3] \"B\"[3]\nSwitch 3 \"B\"\n[1] \"H1\"[1]\n[2] \"A\"[2]\n[3] \"A\"[3]\n\
+               Hca 1 \"H0\"\n[1] \"A\"[1]\nHca 1 \"H1\"\n[1] \"B\"[1]\n";
+    let subnet = import::read(vec![Source::memory("test.net", net.as_bytes())]).unwrap();
+    let engine = crate::engines::ENGINES.iter().find(|e| e.about.name == "minhop").unwrap();
+    let options = crate::engines::Options { lmc: 1, ..Default::default() };
+    let routed = crate::engines::route(&subnet, engine, &options).unwrap();
+    let report = verify(&routed, routed.tables.as_ref().unwrap());
+    assert_eq!((report.pairs, report.load.links, report.load.unused), (4, 4, 0));
+    assert_eq!((report.load.min, report.load.max, report.load.mean), (1, 1, 1.0));
+    assert!(report.loads.iter().sum::<u64>() == 12, "each of four paths has three links");
+}

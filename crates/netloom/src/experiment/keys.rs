@@ -144,7 +144,7 @@ pub const FAULTS: About = About {
     summary: "links and routers that fail",
     doc: "A failed link is gone in both directions; a failed router loses all its links to others. Cables and routers \
           drawn by a fraction follow the seed; a larger fraction fails the same ones and more. The routing must find \
-          paths in what is left: `shortest-path`, `up-down`, `valiant`, `ugal-l` and `ugal-g` can. Terminals cut off from most \
+          paths in what is left: `shortest-path`, `up-down`, `valiant`, `ugal-l`, `ugal-g` and `forwarding` with an engine can. Terminals cut off from most \
           of the network get no rank, from the beginning on. With `at` the links are taken out of service while the \
           run is under way: packets that enter the network from then on follow the routing on what is left, on virtual \
           channels of their own; earlier ones go on as before, but where a failed link comes next, from there on they \
