@@ -89,8 +89,10 @@ pub fn run(
         drive(program)
     });
     preempt::stop();
+    flush_waiting();
     own::end();
     stdio::late();
+    stdio::stop();
     let world = world::take();
     outcome?;
     let Some(mut world) = world else { return Err("the world of ranks is gone".to_owned()) };
@@ -103,6 +105,16 @@ pub fn run(
         };
     }
     Ok(report)
+}
+
+/// Text of ranks that never ended, which is still in their buffers, goes out while there is a world that takes it: nobody does when this process ends.
+fn flush_waiting() {
+    let waiting = world::reach(|world| {
+        let ranks = world.ranks.cells().iter().filter(|rank| rank.status == Status::Running);
+        Some(ranks.map(|rank| rank.files).collect::<Vec<_>>())
+    });
+    debug_assert!(!world::is_lent(), "what is flushed comes to the world");
+    waiting.unwrap_or_default().into_iter().for_each(stdio::flush);
 }
 
 /// Teams of OpenMP have one thread, unless the user says how many they may have: others would be threads of this machine beside the simulation.
