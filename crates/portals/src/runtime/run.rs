@@ -282,7 +282,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             }
         }
         if let Some((routine, top)) = slot {
-            preempt::on_stack(*top);
+            preempt::on_stack(*top, program.stack);
             guard::on_stack(*top, program.stack);
             resume(routine, &next);
         }

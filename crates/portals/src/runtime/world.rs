@@ -283,7 +283,7 @@ impl World {
         debug_assert!(self.threads[self.current as usize].rank == rank, "its thread runs");
         let Some(since) = self.since.take() else { return 0 };
         let (p, span) =
-            (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
+            (self.machine.of_rank(rank), preempt::program_time().saturating_sub(since) as f64 * 1000.0);
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
@@ -332,7 +332,7 @@ impl World {
     pub fn measure(&mut self) {
         let rank = self.threads[self.current as usize].rank;
         if self.machine.of_rank(rank).cpu_factor > 0.0 {
-            self.since = Some(preempt::processor_time());
+            self.since = Some(preempt::program_time());
         }
     }
 }
