@@ -96,7 +96,7 @@ pub fn run(
     let world = world::take();
     outcome?;
     let Some(mut world) = world else { return Err("the world of ranks is gone".to_owned()) };
-    let mut report = report(&world);
+    let mut report = report(&mut world);
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
         report.recorded = match world.memory.faults() {
