@@ -129,7 +129,11 @@ fn wait_condition(condition: usize, mutex: *mut libc::pthread_mutex_t, until: Op
         w.conditions.push(ConditionWait { rank, condition, thread: w.current });
         w.current
     });
-    locks::unlock(mutex);
+    let refused = locks::unlock(mutex);
+    if refused != 0 {
+        with(|w, _| w.conditions.retain(|c| c.thread != me));
+        return refused;
+    }
     let mut code = 0;
     while with(|w, _| w.conditions.iter().any(|c| c.thread == me)) {
         if until.is_some_and(|u| with(|w, _| w.machine.now) >= u) {
