@@ -97,6 +97,7 @@ pub fn run(
     outcome?;
     let Some(mut world) = world else { return Err("the world of ranks is gone".to_owned()) };
     let mut report = report(&mut world);
+    world.record_unfinished();
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
         report.recorded = match world.memory.faults() {
@@ -161,6 +162,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
                 begins,
                 ends,
                 alarm: (0, 0),
+                idle: None,
                 polls: false,
                 pollers: 0,
                 code,

@@ -10,7 +10,7 @@ use super::{
     locks, signals,
     spans::{EPOCH, Pair, again, now_at},
     threads::{ConditionWait, Entry, Reason},
-    world::{end_thread, enter, enter_only, idle, leave, wait, with},
+    world::{end_thread, enter_only, idle, leave, wait, with},
 };
 use base::{
     index::RankId,
@@ -36,7 +36,7 @@ fn sleep_for(span: Ps) -> Ps {
         leave();
         return 0;
     }
-    enter(0);
+    enter_only();
     let until = with(|w, _| w.machine.now).saturating_add(span);
     signals::wait_for_handler("sleep", Some(until));
     leave();
