@@ -3,7 +3,10 @@
 //! What is made there holds no simulator. The libraries have the names of Portals and PMI alone; a program that `netloom portals run` loads is led to the
 //! simulator, and one that is started by itself is told by each call that nothing is initialised. So configure scripts can link and start what they try.
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    programs::PROBES,
+};
 use portals::{HEADERS, runtime};
 use std::{
     fmt::Write,
@@ -109,6 +112,8 @@ fn wrapper(home: &Path, variable: &str, compiler: &str) -> String {
         r#"#!/bin/sh
 # Made by `netloom portals sdk`: {compiler} (or {variable}) for programs on simulated machines.
 home="{home}"
+pages={PROBES}
+"${{{variable}:-{compiler}}}" $pages -Werror -x c -fsyntax-only /dev/null >/dev/null 2>&1 || pages=
 links=no
 for argument; do
     case "$argument" in
@@ -118,10 +123,10 @@ for argument; do
     esac
 done
 if [ "$links" != yes ]; then
-    exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" "$@"
+    exec "${{{variable}:-{compiler}}}" -fPIC $pages -I"$home/include" "$@"
 fi
 first=$("${{{variable}:-{compiler}}}" -print-file-name=Scrt1.o)
-exec "${{{variable}:-{compiler}}}" -fPIC -I"$home/include" -Wl,--no-as-needed "$first" "$@" "$home/lib/netloom-start.o" \
+exec "${{{variable}:-{compiler}}}" -fPIC $pages -I"$home/include" -Wl,--no-as-needed "$first" "$@" "$home/lib/netloom-start.o" \
     -shared -Wl,-e,_start,-Bsymbolic,-z,lazy,-z,defs -L"$home/lib" -Wl,-rpath,"$home/lib"
 "#
     )

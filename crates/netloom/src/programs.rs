@@ -17,7 +17,7 @@ use std::{
     cell::RefCell,
     fs,
     path::{Path, PathBuf},
-    process::Command as Process,
+    process::{Command as Process, Stdio},
     rc::Rc,
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
@@ -89,6 +89,17 @@ fn entry(arguments: &[String], directory: &Path) -> Result<Vec<String>, Error> {
     Ok(vec![path.display().to_string(), "-Wl,-e,netloom_alone".to_owned()])
 }
 
+/// Has a function touch each page of a large frame, so that a full stack is noticed though the frame is larger than what cannot be touched below the stack.
+pub(crate) const PROBES: &str = "-fstack-clash-protection";
+
+/// True if a compiler knows [`PROBES`].
+fn knows_probes(compiler: &str) -> bool {
+    let mut asked = Process::new(compiler);
+    asked.args([PROBES, "-Werror", "-x", "c", "-fsyntax-only", "/dev/null"]);
+    asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    asked.status().is_ok_and(|status| status.success())
+}
+
 /// Calls the C compiler (the environment's CC, or cc) for a shared object that binds to its own functions first and leaves the rest to be found
 /// later. Started by itself the program says how it is started, and ends with status 2.
 ///
@@ -109,6 +120,7 @@ pub fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Error> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let status = Process::new(&compiler)
         .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
+        .args(knows_probes(&compiler).then_some(PROBES))
         .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
         .args(entry(arguments, &headers.0)?)
         .args(arguments)

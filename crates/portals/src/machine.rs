@@ -12,7 +12,7 @@ use crate::{
         process::{Out, Process},
         types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, Slot, md},
     },
-    nic::{Params, size},
+    nic::Params,
 };
 use base::{
     index::{Column, RankId, TerminalId},
@@ -25,6 +25,7 @@ use std::{cmp::Reverse, collections::VecDeque};
 
 mod agenda;
 mod books;
+mod bus;
 mod check;
 #[cfg(test)]
 mod planted;
@@ -64,6 +65,8 @@ struct Flight {
     serial: u64,
     /// When it went onto the network, the last time.
     launched: Ps,
+    /// When the bus has brought all of its payload, the last time.
+    fetched: Ps,
     /// It waits for an acknowledgement.
     open: bool,
     /// The target has served it.
@@ -95,6 +98,7 @@ impl Flight {
             attempts: 0,
             serial: 0,
             launched: 0,
+            fetched: 0,
             open: false,
             served: false,
             lost: false,
@@ -123,6 +127,8 @@ struct Nic {
     rx: [(VecDeque<u32>, u32); 2],
     /// When the bus has fetched all payloads so far.
     fetched: Ps,
+    /// Payloads that the bus takes into memory one after another: when the first of them may have come, and bytes.
+    written: (Ps, u64),
     controls: VecDeque<Control>,
     /// Flights that have waited for an engine so far.
     queued: u64,
@@ -496,7 +502,7 @@ impl Machine {
                     if let Some(books) = &mut self.books {
                         books.crosses(flight, true);
                     }
-                    self.arrive(flight, memory);
+                    self.reaches(flight, memory);
                 }
                 self.arrived = arrived;
                 continue;
@@ -532,29 +538,6 @@ impl Machine {
                 }
             }
         }
-    }
-
-    /// Events and counters cross the bus in their order.
-    fn queue_control(&mut self, node: TerminalId, control: Control) {
-        self.nics[node].controls.push_back(control);
-        let at = self.now + self.of(node).control_time(size::EVENT);
-        self.at(at, Due::Control(node));
-    }
-
-    fn control(&mut self, node: TerminalId) {
-        debug_assert!(!self.nics[node].controls.is_empty(), "each crossing of the bus brings something");
-        let Some(control) = self.nics[node].controls.pop_front() else { return };
-        let rank = match control {
-            Control::Event { rank, ni, queue, event } => {
-                self.processes[rank].deliver(ni, queue, event);
-                rank
-            }
-            Control::Count { rank, ni, counter, value, epoch } => {
-                self.processes[rank].show(ni, counter, value, epoch);
-                rank
-            }
-        };
-        self.happened.push_back(Happening::Rank(rank));
     }
 
     /// A place in the order of a pair is over: the flight with the next may enter, if it is there.

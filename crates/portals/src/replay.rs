@@ -125,6 +125,8 @@ enum Waiting {
 struct Rank {
     parts: VecDeque<Part>,
     waiting: Waiting,
+    /// It waits until a time at most.
+    timed: bool,
     ticket: u32,
     misses: u32,
     /// It looks for something, or waits for it, without an end: see [`World::polls_idle`].
@@ -173,6 +175,7 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
     let rank = |_| Rank {
         parts: VecDeque::new(),
         waiting: Waiting::No,
+        timed: false,
         ticket: 0,
         misses: 0,
         idle_polls: false,
@@ -239,7 +242,7 @@ impl World {
     fn wait(&mut self, rank: RankId, waiting: Waiting, until: Option<Ps>) {
         let r = &mut self.ranks[rank];
         debug_assert!(r.waiting == Waiting::No, "a rank that waits does not run");
-        r.waiting = waiting;
+        (r.waiting, r.timed) = (waiting, until.is_some());
         r.idle_polls |= until.is_none();
         if let Some(until) = until {
             let what = u64::from(rank) << 32 | u64::from(r.ticket);
@@ -560,7 +563,8 @@ impl World {
         false
     }
 
-    fn report(&self) -> Replayed {
+    fn report(&mut self) -> Replayed {
+        let cut = self.machine.is_cut_off();
         let mut waiting = Vec::new();
         for (n, r) in self.ranks.iter().filter(|(_, r)| r.ended.is_none()) {
             let what = match r.waiting {
@@ -570,7 +574,7 @@ impl World {
             };
             waiting.push(format!("rank {n} {what}"));
         }
-        let running = |r: &Rank| r.ended.is_none() && r.waiting == Waiting::Time;
+        let running = |r: &Rank| r.ended.is_none() && (cut || r.timed && r.waiting != Waiting::No);
         Replayed {
             ended: self.ranks.cells().iter().map(|r| r.ended).collect(),
             time: self.machine.now,

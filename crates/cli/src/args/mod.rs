@@ -220,7 +220,7 @@ pub struct PortalsRunArgs {
     #[arg(long)]
     pub label: bool,
     /// Stack of a rank
-    #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = stack_size)]
+    #[arg(long, value_name = "SIZE", default_value = "8 MiB", value_parser = stack_size)]
     pub stack: usize,
     /// Processor time after which a rank that computes without any call is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]

@@ -67,7 +67,12 @@ impl Agenda {
 
     /// True if nothing is due but what the program's side asked for.
     pub(super) fn only_wakes(&self) -> bool {
-        self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.due, Due::Wake(_)))
+        self.timers.is_empty() && !self.has_more()
+    }
+
+    /// True if more is due than timers, which may ring for nothing, and what the program's side asked for.
+    pub(super) fn has_more(&self) -> bool {
+        self.near.iter().any(|item| !matches!(item.0.due, Due::Wake(_)))
     }
 
     /// All that is due, in no particular order.

@@ -115,6 +115,15 @@ impl Machine {
         f.open && (f.serial, f.attempts) == (timer.serial, timer.attempt)
     }
 
+    /// True if something would still happen at interfaces or on the network, but after the end of time.
+    #[must_use]
+    pub fn is_cut_off(&mut self) -> bool {
+        let rings = |nic: &super::Nic| nic.timers.iter().any(|&timer| self.is_valid(timer));
+        debug_assert!(self.now < self.end, "time goes on to its end at most");
+        let rings = self.nics.cells().iter().any(rings);
+        rings || !self.happened.is_empty() || self.due.has_more() || self.net.next().is_some()
+    }
+
     /// A timer of a node rings.
     pub(super) fn timeout(&mut self, node: TerminalId, memory: &mut dyn Memory) {
         debug_assert!(self.nics[node].armed, "a timer that rings was set");

@@ -121,16 +121,20 @@ impl Machine {
         let start = self.now + before + p.message_time;
         if fetch && p.bus {
             let asked = start + p.bus_time(size::DMA_REQUEST);
-            let first = asked + p.first_packet_time(bytes);
+            let (first, per_byte) = (asked + p.first_packet_time(bytes), p.bus_per_byte);
             // One fetch after another; the latency of the bus overlaps with the one before.
             let begun = self.nics[node].fetched.max(asked);
-            let ended = begun + rounded(bytes as f64 * p.bus_per_byte);
+            let ended = begun + rounded(bytes as f64 * per_byte);
             let free = ended + p.bus_latency;
             self.nics[node].fetched = ended;
             self.at(free, Due::EngineFree(node, answers));
             self.at(first, Due::Launch(flight));
-            self.flights[flight as usize].holds_engine = false;
+            let f = &mut self.flights[flight as usize];
+            f.holds_engine = false;
+            // The first packet has a time of its own.
+            f.fetched = begun + (first - asked) + rounded(bytes.saturating_sub(512) as f64 * per_byte);
         } else {
+            self.flights[flight as usize].fetched = 0;
             self.flights[flight as usize].holds_engine = true;
             self.at(start, Due::Launch(flight));
         }
@@ -171,7 +175,7 @@ impl Machine {
         }
         if ends.0 == ends.1 {
             // Within the node: 1 ns and 99 GB/s.
-            let time = self.now + NS + bytes * 1000 / 99;
+            let time = self.in_memory(flight, self.now + NS + bytes * 1000 / 99);
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));

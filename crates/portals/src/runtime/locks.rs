@@ -84,31 +84,49 @@ fn tried(call: &'static str, code: c_int) -> c_int {
     code
 }
 
-/// When a time-out is over.
+/// When a time-out is over; none for what is no time.
 fn deadline(at: *const Pair) -> Option<Ps> {
     get(at).and_then(Pair::instant)
 }
 
-/// Kind of a mutex: where the C library keeps it.
-fn is_recursive(mutex: Mutex) -> bool {
-    const KIND: usize = 16;
-    get(mutex.cast::<u8>().wrapping_add(KIND).cast::<c_int>()).is_some_and(|kind| kind & 3 == 1)
+/// Tries until a time at most. What is no time is EINVAL, unless nobody has to wait.
+fn until_time(call: &'static str, what: usize, at: *const Pair, mut attempt: impl FnMut() -> c_int) -> c_int {
+    let Some(until) = deadline(at) else {
+        let code = attempt();
+        return if code == libc::EBUSY { libc::EINVAL } else { code };
+    };
+    until_free(call, what, Some(until), attempt)
 }
 
-/// Tries to take a mutex: a recursive one is had again by the thread that has it.
+/// Kinds of mutexes that know their thread: `PTHREAD_MUTEX_RECURSIVE` and `PTHREAD_MUTEX_ERRORCHECK`.
+const RECURSIVE: c_int = 1;
+const ERRORCHECK: c_int = 2;
+
+/// Kind of a mutex that knows its thread, from where the C library keeps it; none for others.
+fn owned_kind(mutex: Mutex) -> Option<c_int> {
+    const KIND: usize = 16;
+    let kind = get(mutex.cast::<u8>().wrapping_add(KIND).cast::<c_int>())? & 3;
+    [RECURSIVE, ERRORCHECK].contains(&kind).then_some(kind)
+}
+
+/// Tries to take a mutex. The thread that has it gets a recursive one again, and EDEADLK from one that checks.
 fn try_mutex(mutex: Mutex) -> c_int {
-    if !is_recursive(mutex) {
+    let Some(kind) = owned_kind(mutex) else {
         // SAFETY: the program gives its mutex; trying never blocks.
         return unsafe { libc::pthread_mutex_trylock(mutex) };
-    }
+    };
     with(|w, rank| {
         let own = w.current;
         let (owner, count) = w.mutexes.entry((rank, mutex as usize)).or_insert((own, 0));
-        if *owner != own {
-            return libc::EBUSY;
+        debug_assert!(*owner == own || *count > 0, "a mutex of another thread was taken");
+        match *owner == own {
+            false => libc::EBUSY,
+            true if kind == ERRORCHECK && *count > 0 => libc::EDEADLK,
+            true => {
+                *count += 1;
+                0
+            }
         }
-        *count += 1;
-        0
     })
 }
 
@@ -119,7 +137,7 @@ pub fn lock(mutex: Mutex) -> c_int {
 
 /// Gives a mutex back.
 pub(super) fn unlock(mutex: Mutex) -> c_int {
-    if !is_recursive(mutex) {
+    if owned_kind(mutex).is_none() {
         // SAFETY: the program gives its mutex.
         return freed(mutex as usize, unsafe { libc::pthread_mutex_unlock(mutex) });
     }
@@ -199,13 +217,16 @@ super::calls::calls! {
     outside = Default::default();
     fn pthread_mutex_lock(mutex: Mutex) -> c_int [unsafe { libc::pthread_mutex_lock(mutex) }] { lock(mutex) }
     fn pthread_mutex_trylock(mutex: Mutex) -> c_int [unsafe { libc::pthread_mutex_trylock(mutex) }] {
-        tried("pthread_mutex_trylock", try_mutex(mutex))
+        match try_mutex(mutex) {
+            libc::EDEADLK => tried("pthread_mutex_trylock", libc::EBUSY),
+            code => tried("pthread_mutex_trylock", code),
+        }
     }
     fn pthread_mutex_timedlock(mutex: Mutex, at: *const Pair) -> c_int [libc::EINVAL] {
-        until_free("pthread_mutex_timedlock", mutex as usize, deadline(at), || try_mutex(mutex))
+        until_time("pthread_mutex_timedlock", mutex as usize, at, || try_mutex(mutex))
     }
     fn pthread_mutex_clocklock(mutex: Mutex, clock: c_int, at: *const Pair) -> c_int [libc::EINVAL] {
-        until_free("pthread_mutex_clocklock", mutex as usize, deadline(at), || try_mutex(mutex))
+        until_time("pthread_mutex_clocklock", mutex as usize, at, || try_mutex(mutex))
     }
     fn pthread_mutex_unlock(mutex: Mutex) -> c_int [unsafe { libc::pthread_mutex_unlock(mutex) }] { unlock(mutex) }
     fn pthread_rwlock_rdlock(lock: RwLock) -> c_int [unsafe { libc::pthread_rwlock_rdlock(lock) }] {
@@ -215,10 +236,10 @@ super::calls::calls! {
         until_free("pthread_rwlock_wrlock", lock as usize, None, || unsafe { libc::pthread_rwlock_trywrlock(lock) })
     }
     fn pthread_rwlock_timedrdlock(lock: RwLock, at: *const Pair) -> c_int [libc::EINVAL] {
-        until_free("pthread_rwlock_timedrdlock", lock as usize, deadline(at), || unsafe { libc::pthread_rwlock_tryrdlock(lock) })
+        until_time("pthread_rwlock_timedrdlock", lock as usize, at, || unsafe { libc::pthread_rwlock_tryrdlock(lock) })
     }
     fn pthread_rwlock_timedwrlock(lock: RwLock, at: *const Pair) -> c_int [libc::EINVAL] {
-        until_free("pthread_rwlock_timedwrlock", lock as usize, deadline(at), || unsafe { libc::pthread_rwlock_trywrlock(lock) })
+        until_time("pthread_rwlock_timedwrlock", lock as usize, at, || unsafe { libc::pthread_rwlock_trywrlock(lock) })
     }
     fn pthread_rwlock_tryrdlock(lock: RwLock) -> c_int [unsafe { libc::pthread_rwlock_tryrdlock(lock) }] {
         tried("pthread_rwlock_tryrdlock", unsafe { libc::pthread_rwlock_tryrdlock(lock) })

@@ -3,7 +3,7 @@
 use super::{
     guard::{copy, put},
     threads::{Pmi, Reason},
-    world::{self, wait, with},
+    world::{self, wait_for_step, with},
 };
 use crate::record::Step;
 use base::{hash::mix64, index::RankId};
@@ -122,7 +122,7 @@ fn barrier() -> c_int {
         round
     });
     while let Some(here) = with(|w, _| (w.pmi.round == round).then_some(w.pmi.here)) {
-        wait(Reason { call: "PMI_Barrier", what: u64::from(here), goal: u64::from(all) }, None);
+        wait_for_step(Reason { call: "PMI_Barrier", what: u64::from(here), goal: u64::from(all) }, None);
     }
     OK
 }

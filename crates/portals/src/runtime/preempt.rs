@@ -4,10 +4,14 @@
 //! the same registers and the same frame were seen `ENOUGH` times before, in the program's own code and so in no call of ours or of a library, the rank
 //! may poll. That is no proof: on a busy machine the timer may ring twice with no instruction in between. So the processor goes on step by step, and if
 //! registers and frame come back to what they were, the rank polls. (Code that computes counts something: in a register or, where it was compiled without
-//! optimisation, in its frame. A loop that counts in other memory alone is taken for polling.)
+//! optimisation, in its frame. A loop that counts in other memory alone is taken for polling.) A loop that scans much memory has many states, and may spend its time
+//! in the C library. So whoever runs on is followed step by step all the same, at `TRY` and ever more rarely, for a quarter of the time that it ran.
+//!
+//! What was read before memory changed may lie in a register or the frame and be looked at in the next round only. So a loop must come back `ROUNDS` times with
+//! nothing changed in between, and as often more, to `MOST`, as the stack above it has changed: there lie copies that a function without a frame pointer makes.
 //!
 //! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface or another of its threads has run, and
-//! returns to where it was, step by step at first: if it comes back once more after as many steps, it has done nothing but look. (Stores are not followed: a loop that also writes counts as one that looks.)
+//! returns to where it was, step by step at first: if it comes back again after as many steps, it has done nothing but look. (Stores are not followed: a loop that also writes counts as one that looks.)
 //! When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens. Which instruction of the loop is the first after a wait
 //! does depend on it. A loop that looks at several words may see them in another order if all of them change while it waits.
 
@@ -27,8 +31,18 @@ const FIRST: i64 = 2_000;
 const AGAIN: i64 = 20;
 /// Times that the same registers must have been seen before it is looked at step by step.
 const ENOUGH: usize = 2;
-/// Steps after which a loop is none that polls.
-const STEPS: u32 = 5_000;
+/// Steps after which a loop is none that polls, if the timer saw the same several times.
+const STEPS: u64 = 5_000;
+/// Nanoseconds of processor time without a call after which the loop is followed whatever the timer saw; then `LATER` times as many each time.
+const TRY: u64 = 16_000_000;
+const LATER: u64 = 3;
+/// Part of the time that it ran for which it is followed until it comes back for the first time. (A step takes one to fifteen microseconds, the latter on machines that are simulated themselves.)
+const PART: u64 = 4;
+/// Steps after which a clock is read.
+const CLOCK: u64 = 64;
+/// Times that a loop must come back, and times after which the stack above it may change: it counts something there.
+const ROUNDS: u32 = 2;
+const MOST: u32 = 8;
 /// Flag of the processor: a signal after each instruction.
 const STEP_FLAG: i64 = 0x100;
 /// Flags that are none of the program: the former, and one that the processor sets to resume.
@@ -112,31 +126,48 @@ pub struct Polls {
 /// A loop that is followed step by step.
 #[derive(Clone, Copy)]
 struct Proof {
-    /// Registers and frame that must come back.
-    sought: u64,
-    /// Steps since they were seen; none until the loop goes on there.
-    steps: Option<u32>,
-    /// Steps after which they came back before, if the loop waited since.
-    round: Option<u32>,
+    /// Where it is in the program's own code, and registers and frame there, which must come back; none until it is in that code.
+    sought: Option<(usize, u64)>,
+    /// It has gone on from there.
+    begun: bool,
+    /// Steps since it was there, or until it is.
+    steps: u64,
+    /// Steps after which it came back the last time.
+    round: u64,
+    /// Times that it came back.
+    rounds: u32,
+    /// The stack above it was the same the last time.
+    same: bool,
+    /// Hash of that stack.
+    above: u64,
+    /// Most steps of a round, and the processor time at which it is followed no more.
+    most: u64,
+    until: u64,
+    /// The loop has waited: its rounds have as many steps as before.
+    waited: bool,
 }
 
 thread_local! {
     /// Code of the program of the rank that runs; empty while none does.
     static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    /// Where the stack of the thread that runs begins: one past its highest byte.
-    static TOP: Cell<usize> = const { Cell::new(0) };
+    /// The stack of the thread that runs: its lowest byte, and one past its highest.
+    static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// What must come back; none while the rank does not go step by step.
     static PROOF: Cell<Option<Proof>> = const { Cell::new(None) };
-    /// The loop that came back: what it came back to, after how many steps, and what is to be told of it.
-    static FOUND: Cell<(u64, u32, Polls)> = const { Cell::new((0, 0, Polls { idle: false, at: 0 })) };
+    /// The loop that came back.
+    static FOUND: Cell<Option<Proof>> = const { Cell::new(None) };
+    /// Processor time when steps began, and all that steps took so far: the program did not compute meanwhile.
+    static STEPPED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// Calls since time last passed or another thread ran.
     static CALLS: Cell<u32> = const { Cell::new(0) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
-    /// Processor time when the rank was last seen to have been resumed or called, and nanoseconds that it may compute from then on.
+    /// Processor time when the rank was last seen to have been resumed or called, 0 until it is looked at; nanoseconds from then on until it is followed, and
+    /// that it may compute.
     static SINCE: Cell<u64> = const { Cell::new(0) };
+    static NEXT_TRY: Cell<u64> = const { Cell::new(TRY) };
     static LIMIT: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Lets a rank wait that polls memory.
     static POLLED: Cell<Option<fn(Polls)>> = const { Cell::new(None) };
@@ -150,16 +181,48 @@ pub fn processor_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Processor time of this thread without that of steps: what programs compute is measured by it.
+pub fn program_time() -> u64 {
+    processor_time().saturating_sub(STEPPED.get().1)
+}
+
+/// Begins to follow what runs, step by step.
+fn follow(proof: Proof) {
+    debug_assert!(!proof.begun && proof.rounds == 0, "a proof begins before the first round");
+    STEPPED.set((processor_time(), STEPPED.get().1));
+    PROOF.set(Some(proof));
+}
+
+/// Follows what runs no more.
+fn follow_no_more() {
+    if PROOF.take().is_some() {
+        let (begun, all) = STEPPED.get();
+        STEPPED.set((begun, all + processor_time().saturating_sub(begun)));
+    }
+}
+
+/// Nanoseconds for which the rank that runs has computed since it was first looked at.
+fn computed() -> u64 {
+    let now = processor_time();
+    if SINCE.get() == 0 {
+        SINCE.set(now);
+        NEXT_TRY.set(TRY);
+    }
+    now.saturating_sub(SINCE.get())
+}
+
 /// Called by `netloom_preempt`, on the rank's stack, with the place of the flags that the rank goes on with.
 #[unsafe(no_mangle)]
 extern "C" fn netloom_polled(flags: *mut i64) {
-    let (sought, round, polls) = FOUND.get();
-    if let Some(wait) = POLLED.get() {
-        wait(polls);
+    if let (Some(wait), Some(found)) = (POLLED.get(), FOUND.get()) {
+        let at = found.sought.map_or(0, |(at, _)| at as u64);
+        wait(Polls { idle: found.waited, at });
         let now = RESUMED.get().0;
         RESUMED.set((now, now));
-        SINCE.set(processor_time());
-        PROOF.set(Some(Proof { sought, steps: None, round: Some(round) }));
+        SINCE.set(0);
+        let round =
+            Proof { sought: found.sought, round: found.round, waited: true, ..Proof::new(found.round) };
+        follow(round);
         arm(FIRST);
         // SAFETY: the place lies in the frame of `netloom_preempt`, which called this.
         unsafe { *flags |= STEP_FLAG };
@@ -173,56 +236,64 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
     if now != before || start == end {
         RESUMED.set((now, now));
         SEEN.set(([0; LOOKS], 0));
-        SINCE.set(processor_time());
+        SINCE.set(0);
+        computed();
         return arm(FIRST);
     }
-    let over = processor_time().saturating_sub(SINCE.get()) > LIMIT.get();
+    let ran = computed();
     // SAFETY: the kernel gives the registers at the interruption. What `look` reads lies on the rank's stack, as the program's own code was interrupted. Of
     // the registers only the flag is changed that asks for steps.
     unsafe {
         let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-        if !(start..end).contains(&at) {
-            return arm(AGAIN);
-        }
-        if over {
+        let own = (start..end).contains(&at);
+        if own && ran > LIMIT.get() {
             guard::end_there(context, libc::SIGXCPU, 0);
             return arm(FIRST);
         }
-        // A program may restore flags that it saved before, and goes on without steps then.
-        if PROOF.get().is_some() && (*context).uc_mcontext.gregs[libc::REG_EFL as usize] & STEP_FLAG != 0 {
-            return arm(FIRST);
+        if PROOF.get().is_some() {
+            if (*context).uc_mcontext.gregs[libc::REG_EFL as usize] & STEP_FLAG != 0 {
+                return arm(FIRST);
+            }
+            // A program may restore flags that it saved before, and goes on without steps then.
+            follow_no_more();
         }
-        let look = look(&(*context).uc_mcontext);
-        if !seen_enough(look) {
+        let proof = if ran >= NEXT_TRY.get() {
+            NEXT_TRY.set(ran.saturating_mul(LATER));
+            Proof { until: processor_time() + ran / PART, ..Proof::new(u64::MAX) }
+        } else if own && seen_enough(look(&(*context).uc_mcontext)) {
+            Proof::new(STEPS)
+        } else {
             return arm(AGAIN);
-        }
-        PROOF.set(Some(Proof { sought: look, steps: Some(0), round: None }));
+        };
+        follow(proof);
         (*context).uc_mcontext.gregs[libc::REG_EFL as usize] |= STEP_FLAG;
+        arm(FIRST);
     }
 }
 
 /// A step is done: the rank polls if it is where it was, and all else is as it was.
 extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
-    // SAFETY: the kernel gives the registers at the interruption. `look` is asked only in the program's own code. There the registers are changed so that it
+    // SAFETY: the kernel gives the registers at the interruption. `comes_back` is asked only in the program's own code. There the registers are changed so that it
     // finds all of them again; the word written lies below its red zone, on its stack.
     unsafe {
         let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
         let going = PROOF.get().filter(|_| now == before && start < end);
-        let Some((proof, steps)) = going.and_then(|p| p.step()) else {
+        let Some(proof) = going.and_then(Proof::step) else {
             (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !STEP_FLAG;
-            PROOF.set(None);
+            follow_no_more();
             SEEN.set(([0; LOOKS], 0));
             return arm(if now == before { AGAIN } else { FIRST });
         };
-        PROOF.set(Some(proof));
         let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-        let comes_back = proof.round.is_none_or(|round| steps == round) && steps > 0;
-        if !comes_back || !(start..end).contains(&at) || look(&(*context).uc_mcontext) != proof.sought {
+        let own = (start..end).contains(&at);
+        let proof = if own { proof.comes_back(at, &(*context).uc_mcontext) } else { proof };
+        PROOF.set(Some(proof));
+        if !proof.is_done() {
             return;
         }
-        FOUND.set((proof.sought, steps, Polls { idle: proof.round.is_some(), at: at as u64 }));
-        PROOF.set(None);
+        follow_no_more();
+        FOUND.set(Some(proof));
         arm(FIRST);
         let registers = &mut (*context).uc_mcontext.gregs;
         let stack = registers[libc::REG_RSP as usize] - RED_ZONE as i64 - 8;
@@ -234,10 +305,54 @@ extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
 }
 
 impl Proof {
-    /// One step more, with how many they are now; none if there are too many.
-    fn step(self) -> Option<(Self, u32)> {
-        let steps = self.steps.map_or(0, |s| s + 1);
-        (steps <= self.round.unwrap_or(STEPS)).then_some((Self { steps: Some(steps), ..self }, steps))
+    /// A loop of which nothing is known yet, with so many steps in a round at most.
+    fn new(most: u64) -> Self {
+        Self {
+            sought: None,
+            begun: false,
+            steps: 0,
+            round: 0,
+            rounds: 0,
+            same: false,
+            above: 0,
+            most,
+            until: u64::MAX,
+            waited: false,
+        }
+    }
+
+    /// One step more; none if there are too many, or time is up.
+    fn step(self) -> Option<Self> {
+        let steps = self.steps + 1;
+        let timed = self.until < u64::MAX && self.rounds == 0;
+        let late = || timed && steps.is_multiple_of(CLOCK) && processor_time() > self.until;
+        (steps <= self.most && !late()).then_some(Self { steps, ..self })
+    }
+
+    /// The loop is at a place in the program's own code: it begins there, or has come back.
+    ///
+    /// # Safety
+    /// As for [`look`].
+    unsafe fn comes_back(self, at: usize, machine: &libc::mcontext_t) -> Self {
+        let fits = !self.waited || self.steps == self.round;
+        if self.begun && !(fits && self.sought.is_some_and(|(place, _)| place == at)) {
+            return self;
+        }
+        // SAFETY: as promised.
+        let (look, above) = unsafe { (look(machine), above(machine)) };
+        if !self.begun {
+            return Self { sought: self.sought.or(Some((at, look))), begun: true, steps: 0, above, ..self };
+        }
+        if self.sought != Some((at, look)) {
+            return self;
+        }
+        let (rounds, same) = (self.rounds + 1, self.above == above);
+        Self { rounds, same, above, round: self.steps, steps: 0, ..self }
+    }
+
+    /// True if the loop has just come back often enough.
+    fn is_done(&self) -> bool {
+        self.steps == 0 && (self.rounds >= MOST || self.rounds >= ROUNDS && self.same)
     }
 }
 
@@ -262,10 +377,33 @@ unsafe fn look(machine: &libc::mcontext_t) -> u64 {
 /// `stack` must be the stack pointer of the rank that was interrupted in the program's own code.
 unsafe fn frame(stack: usize, base: usize) -> u64 {
     // Without a base pointer the register holds anything: only what points a little above the stack pointer is taken for one.
-    let most = (stack + FRAME).min(TOP.get());
+    let most = (stack + FRAME).min(STACK.get().1);
     let end = if (stack..=most).contains(&base) { base } else { stack };
+    // SAFETY: as promised.
+    unsafe { hash(stack, end) }
+}
+
+/// Hash of the red zone and of what lies above it on the stack, whichever functions it belongs to.
+///
+/// # Safety
+/// As for [`look`].
+unsafe fn above(machine: &libc::mcontext_t) -> u64 {
+    let stack = machine.gregs[libc::REG_RSP as usize] as usize;
+    let (low, top) = STACK.get();
+    debug_assert!(low <= top, "a stack has a lowest byte and a highest");
+    // A program may have made another stack, of which nothing is known.
+    let end = if (low..=top).contains(&stack) { (stack + FRAME).min(top) } else { stack };
+    // SAFETY: as promised.
+    unsafe { hash(stack, end) }
+}
+
+/// Hash of the red zone below a stack pointer, and of what lies from there to an end.
+///
+/// # Safety
+/// `stack` must be the stack pointer of the rank that was interrupted in the program's own code, and `end` lie on the same stack.
+unsafe fn hash(stack: usize, end: usize) -> u64 {
     let words = ((stack - RED_ZONE) & !7..end & !7).step_by(8);
-    // SAFETY: the rank's stack is mapped from its stack pointer up to `TOP`, where it begins, and the red zone below belongs to it.
+    // SAFETY: a stack is mapped from its stack pointer up to where it begins, and the red zone below belongs to it.
     words.fold(0, |hash, at| mix64(hash ^ unsafe { (at as *const u64).read_volatile() }))
 }
 
@@ -290,7 +428,7 @@ fn arm(us: i64) {
 pub fn install(polled: fn(Polls), limit: u64) {
     POLLED.set(Some(polled));
     LIMIT.set(limit);
-    SINCE.set(processor_time());
+    SINCE.set(0);
     if !is_x86_feature_detected!("xsave") {
         return;
     }
@@ -301,15 +439,18 @@ pub fn install(polled: fn(Polls), limit: u64) {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            // The timer must not ring in the other's handler, which would be taken for what runs.
+            libc::sigaddset(&raw mut action.sa_mask, libc::SIGALRM);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
     arm(FIRST);
 }
 
-/// A thread goes on whose stack begins there.
-pub fn on_stack(top: usize) {
-    TOP.set(top);
+/// A thread goes on whose stack has these bytes below `top`.
+pub fn on_stack(top: usize, bytes: usize) {
+    debug_assert!(bytes < top, "a stack lies below its top");
+    STACK.set((top - bytes, top));
 }
 
 /// A rank with this code goes on; `polls` says that it has polled before.
@@ -320,6 +461,7 @@ pub fn begin(code: &Range<usize>, polls: bool) {
     RESUMED.set((now, if polls { now } else { RESUMED.get().1 }));
     if polls {
         SEEN.set(([0; LOOKS], 0));
+        SINCE.set(0);
         arm(AGAIN);
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     guard::{get, put},
     threads::Reason,
-    world::{self, enter, leave, wait, with},
+    world::{self, enter, leave, wait_for_step, with},
 };
 use crate::{
     core::{
@@ -259,7 +259,7 @@ fn events(
         }
         match found {
             Err(Code::EqEmpty) if !over(until) => {
-                wait(Reason::of(why, u64::from(get(eqs).unwrap_or(0))), until);
+                wait_for_step(Reason::of(why, u64::from(get(eqs).unwrap_or(0))), until);
                 waited = true;
             }
             other => break other.map_err(|code| refused(code, waited)),
@@ -318,7 +318,7 @@ fn counts(
         match found {
             Err(Code::CtNoneReached) if !over(until) => {
                 let handle = u64::from(get(cts).unwrap_or(0));
-                wait(Reason { call: why, what: handle, goal: get(tests).unwrap_or(0) }, until);
+                wait_for_step(Reason { call: why, what: handle, goal: get(tests).unwrap_or(0) }, until);
                 waited = true;
             }
             other => break other.map_err(|code| refused(code, waited)),

@@ -40,8 +40,9 @@ impl Report {
 }
 
 /// The report of a world in which nobody can go on.
-pub(super) fn report(world: &World) -> Report {
+pub(super) fn report(world: &mut World) -> Report {
     let mut waiting = Vec::new();
+    let cut = world.machine.is_cut_off();
     let mut limited = false;
     debug_assert!(world.threads.len() >= world.ranks.len(), "each rank has a thread");
     for (n, t) in world.threads.iter().enumerate() {
@@ -50,6 +51,8 @@ pub(super) fn report(world: &World) -> Report {
         }
         let (rank, which) =
             (t.rank, if n < world.ranks.len() { String::new() } else { format!(", thread {n}") });
+        // Who waits for something until a time at most would have gone on.
+        limited |= (cut || t.timed && matches!(t.waiting, Waiting::Rank(_))) && !world.hopeless;
         let what = match t.waiting {
             _ if world.hopeless && world.polls_idle(t) => {
                 format!("looks again and again by {}, without success", t.looks.call)

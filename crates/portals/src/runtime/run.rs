@@ -89,12 +89,15 @@ pub fn run(
         drive(program)
     });
     preempt::stop();
+    flush_waiting();
     own::end();
     stdio::late();
+    stdio::stop();
     let world = world::take();
     outcome?;
     let Some(mut world) = world else { return Err("the world of ranks is gone".to_owned()) };
-    let mut report = report(&world);
+    let mut report = report(&mut world);
+    world.record_unfinished();
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
         report.recorded = match world.memory.faults() {
@@ -103,6 +106,16 @@ pub fn run(
         };
     }
     Ok(report)
+}
+
+/// Text of ranks that never ended, which is still in their buffers, goes out while there is a world that takes it: nobody does when this process ends.
+fn flush_waiting() {
+    let waiting = world::reach(|world| {
+        let ranks = world.ranks.cells().iter().filter(|rank| rank.status == Status::Running);
+        Some(ranks.map(|rank| rank.files).collect::<Vec<_>>())
+    });
+    debug_assert!(!world::is_lent(), "what is flushed comes to the world");
+    waiting.unwrap_or_default().into_iter().for_each(stdio::flush);
 }
 
 /// Teams of OpenMP have one thread, unless the user says how many they may have: others would be threads of this machine beside the simulation.
@@ -149,6 +162,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
                 begins,
                 ends,
                 alarm: (0, 0),
+                idle: None,
                 polls: false,
                 pollers: 0,
                 code,
@@ -270,7 +284,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             }
         }
         if let Some((routine, top)) = slot {
-            preempt::on_stack(*top);
+            preempt::on_stack(*top, program.stack);
             guard::on_stack(*top, program.stack);
             resume(routine, &next);
         }

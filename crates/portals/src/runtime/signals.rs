@@ -9,6 +9,7 @@
 use super::{
     guard::{get, put},
     own::Signals,
+    spans::Pair,
     threads::{Entry, Reason, Status},
     world::{self, end, end_thread, wait, with},
 };
@@ -381,7 +382,7 @@ super::calls::calls! {
         get(set).and_then(|set| take(set, None)).unwrap_or_else(|| failed(libc::EINVAL))
     }
     fn sigtimedwait(set: *const u64, _information: usize, span: *const [c_long; 2]) -> c_int {
-        let nanoseconds = |[s, ns]: [c_long; 2]| u64::try_from(s).ok()?.checked_mul(S)?.checked_add(ns as u64 * 1000);
+        let nanoseconds = |[seconds, rest]: [c_long; 2]| Pair { seconds, rest }.span();
         let (Some(set), Some(span)) = (get(set), get(span).and_then(nanoseconds)) else { return failed(libc::EINVAL) };
         let until = with(|w, _| w.machine.now) + span;
         take(set, Some(until)).unwrap_or_else(|| failed(libc::EAGAIN))

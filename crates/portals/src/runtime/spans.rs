@@ -21,11 +21,13 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A span of seconds and nanoseconds.
+    /// A span of seconds and nanoseconds; none if it is negative or has a whole second of nanoseconds, which calls refuse.
     #[must_use]
     pub fn span(self) -> Option<Ps> {
         let (s, r) = (u64::try_from(self.seconds).ok()?, u64::try_from(self.rest).ok()?);
-        s.checked_mul(S)?.checked_add(r.checked_mul(NS)?)
+        debug_assert!(S.is_multiple_of(NS), "a second is whole nanoseconds");
+        let part = Some(r).filter(|&r| r < S / NS)?;
+        s.checked_mul(S)?.checked_add(part * NS)
     }
 
     /// A time of the clocks as one of the simulation.

@@ -1,6 +1,7 @@
 //! Stacks of coroutines, many in one mapping: Linux allows a process 65,530 of those, and each rank needs some for its copy of the program.
 //!
-//! Below each stack lies a page that nobody can touch. Linux 6.13 and later keep such a page within a mapping; before that it is one of its own.
+//! Below each stack lies what nobody can touch. Linux 6.13 and later keep it within a mapping; before that it is one of its own. It has many pages: a function whose
+//! frame is larger than what is left of its stack may touch the lower end of the frame first, and a single page it would pass over.
 
 #![allow(unsafe_code, reason = "memory of stacks")]
 
@@ -10,12 +11,15 @@ use std::{ffi::c_int, io, ops::Range};
 const PAGE: usize = 4096;
 /// Bytes that are asked of the system at once, unless a stack is larger.
 const SLAB: usize = 64 << 20;
+/// Bytes below a stack that nobody can touch: of the first `WIDE`, and of others. The system notes each page of them, in 8 B, so many stacks have less.
+const GUARDS: [usize; 2] = [64 << 20, 2 << 20];
+const WIDE: usize = 64;
 /// `MADV_GUARD_INSTALL`: pages that cannot be touched from now on, without a mapping of their own.
 const GUARD: c_int = 102;
 
 /// A stack. Its memory is its own as long as the process lives: frames of programs on it are never unwound.
 pub struct Stack {
-    /// Its lowest page, which cannot be touched.
+    /// The highest page below it, which cannot be touched.
     low: StackPointer,
     top: StackPointer,
     _registered: ValgrindStackRegistration,
@@ -34,27 +38,42 @@ unsafe impl stack::Stack for Stack {
 
 /// Memory for stacks to come.
 #[derive(Default)]
-pub struct Stacks(Range<usize>);
+pub struct Stacks {
+    left: Range<usize>,
+    /// Stacks so far.
+    taken: usize,
+}
 
 impl Stacks {
-    /// A stack of so many bytes, rounded up to pages, and the page below it.
+    /// A stack of so many bytes, rounded up to pages, and below it what cannot be touched.
     ///
     /// # Errors
     /// If the system gives no memory.
     pub fn take(&mut self, bytes: usize) -> io::Result<Stack> {
-        let whole = bytes.max(PAGE).checked_next_multiple_of(PAGE).and_then(|b| b.checked_add(PAGE));
+        let guard = GUARDS[usize::from(self.taken >= WIDE)];
+        self.taken += 1;
+        // Who limits addresses (`ulimit -v`) has a page at least.
+        self.place(bytes, guard).or_else(|_| self.place(bytes, PAGE))
+    }
+
+    fn place(&mut self, bytes: usize, guarded: usize) -> io::Result<Stack> {
+        let whole = bytes.max(PAGE).checked_next_multiple_of(PAGE).and_then(|b| b.checked_add(guarded));
         let whole = whole.ok_or(io::ErrorKind::OutOfMemory)?;
-        if self.0.len() < whole {
+        if self.left.len() < whole {
             let many = (SLAB / whole).max(1) * whole;
-            self.0 = memory(many).or_else(|_| memory(whole))?;
+            self.left = memory(many).or_else(|_| memory(whole))?;
         }
-        let low = self.0.start;
-        self.0.start += whole;
-        guard(low)?;
-        debug_assert!(low.is_multiple_of(PAGE) && self.0.start <= self.0.end, "stacks are whole pages");
+        let start = self.left.start;
+        guard(start, guarded)?;
+        self.left.start += whole;
+        debug_assert!(
+            start.is_multiple_of(PAGE) && self.left.start <= self.left.end,
+            "stacks are whole pages"
+        );
+        let (low, top) = (start + guarded - PAGE, start + whole);
         let pointer = |address| StackPointer::new(address).ok_or(io::ErrorKind::OutOfMemory);
-        let registered = ValgrindStackRegistration::new(low as *mut u8, whole);
-        Ok(Stack { low: pointer(low)?, top: pointer(low + whole)?, _registered: registered })
+        let registered = ValgrindStackRegistration::new(low as *mut u8, top - low);
+        Ok(Stack { low: pointer(low)?, top: pointer(top)?, _registered: registered })
     }
 }
 
@@ -74,13 +93,13 @@ fn memory(bytes: usize) -> io::Result<Range<usize>> {
     }
 }
 
-/// Nobody can touch the page at an address.
-fn guard(low: usize) -> io::Result<()> {
-    debug_assert!(low.is_multiple_of(PAGE), "what nobody can touch is a whole page");
-    // SAFETY: the page is one that `memory` gave and no stack has.
+/// Nobody can touch the pages at an address.
+fn guard(low: usize, bytes: usize) -> io::Result<()> {
+    debug_assert!(low.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE), "nobody can touch whole pages");
+    // SAFETY: the pages are some that `memory` gave and no stack has.
     let done = unsafe {
-        libc::madvise(low as *mut _, PAGE, GUARD) == 0
-            || libc::mprotect(low as *mut _, PAGE, libc::PROT_NONE) == 0
+        libc::madvise(low as *mut _, bytes, GUARD) == 0
+            || libc::mprotect(low as *mut _, bytes, libc::PROT_NONE) == 0
     };
     if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -113,6 +132,9 @@ mod tests {
                 unsafe { libc::write(pipe.as_raw_fd(), at as *const libc::c_void, 1) == 1 }
             };
             assert!(readable(range.start + PAGE) && !readable(range.start), "a page that cannot be touched");
+            let guarded = GUARDS[usize::from(n >= WIDE)];
+            let lowest = range.start + PAGE - guarded;
+            assert!(!readable(lowest) && !readable(lowest + guarded / 2), "nor any other one below it");
             taken.push(range);
             std::mem::forget(stack);
         }

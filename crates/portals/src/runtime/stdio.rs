@@ -52,6 +52,11 @@ pub fn install(written: Written) {
     WRITTEN.set(Some(written));
 }
 
+/// From now on nobody takes what comes: destructors of libraries may still write when this process ends.
+pub fn stop() {
+    WRITTEN.set(None);
+}
+
 extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> isize {
     let (rank, error) = (RankId::from_index(cookie as usize >> 1), cookie as usize & 1 == 1);
     // SAFETY: the C library gives its buffer.

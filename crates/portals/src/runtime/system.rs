@@ -10,7 +10,7 @@ use super::{
     locks, signals,
     spans::{EPOCH, Pair, again, now_at},
     threads::{ConditionWait, Entry, Reason},
-    world::{end_thread, enter, enter_only, idle, leave, wait, with},
+    world::{end_thread, enter_only, idle, leave, wait, with},
 };
 use base::{
     index::RankId,
@@ -36,7 +36,7 @@ fn sleep_for(span: Ps) -> Ps {
         leave();
         return 0;
     }
-    enter(0);
+    enter_only();
     let until = with(|w, _| w.machine.now).saturating_add(span);
     signals::wait_for_handler("sleep", Some(until));
     leave();
@@ -129,7 +129,11 @@ fn wait_condition(condition: usize, mutex: *mut libc::pthread_mutex_t, until: Op
         w.conditions.push(ConditionWait { rank, condition, thread: w.current });
         w.current
     });
-    locks::unlock(mutex);
+    let refused = locks::unlock(mutex);
+    if refused != 0 {
+        with(|w, _| w.conditions.retain(|c| c.thread != me));
+        return refused;
+    }
     let mut code = 0;
     while with(|w, _| w.conditions.iter().any(|c| c.thread == me)) {
         if until.is_some_and(|u| with(|w, _| w.machine.now) >= u) {

@@ -134,6 +134,17 @@ pub struct Thread {
     pub result: Option<usize>,
 }
 
+/// A wait that a record has as a time, or may have to: see [`World::idles`](super::world::World::idles).
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// When it began.
+    pub since: Ps,
+    /// When it ends at the latest.
+    pub until: Option<Ps>,
+    /// It is a sleep that the program called for.
+    pub called: bool,
+}
+
 /// A rank, beside its threads and its interfaces.
 pub struct Rank {
     /// How it ended.
@@ -148,6 +159,8 @@ pub struct Rank {
     pub ends: Vec<usize>,
     /// Alarms so far, of which the last one alone may ring, and when it does; 0 if there is none.
     pub alarm: (u32, Ps),
+    /// What its first thread waits for, if a run is recorded.
+    pub idle: Option<Idle>,
     /// It has polled memory.
     pub polls: bool,
     /// Its threads that wait in loops that poll memory.

@@ -10,7 +10,9 @@ use super::{
     locals::Locals,
     preempt::{self, Polls},
     stdio,
-    threads::{Barrier, ConditionWait, Entry, Hook, Looks, POLL, Pmi, Rank, Reason, Status, Thread, Waiting},
+    threads::{
+        Barrier, ConditionWait, Entry, Hook, Idle, Looks, POLL, Pmi, Rank, Reason, Status, Thread, Waiting,
+    },
 };
 use crate::{
     core::{
@@ -283,7 +285,7 @@ impl World {
         debug_assert!(self.threads[self.current as usize].rank == rank, "its thread runs");
         let Some(since) = self.since.take() else { return 0 };
         let (p, span) =
-            (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
+            (self.machine.of_rank(rank), preempt::program_time().saturating_sub(since) as f64 * 1000.0);
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
@@ -323,8 +325,52 @@ impl World {
 
     /// Writes down something else that a rank did.
     pub fn record(&mut self, f: impl FnOnce(&mut Recorder)) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = self.recorder.as_mut() {
+            let rank = self.threads[self.current as usize].rank;
+            if self.current != rank.number() {
+                let why =
+                    "calls its interface or waits in a handler, while its program goes on or waits elsewhere";
+                recorder.give_up(format!("rank {rank} {why}: a record has one thing after another"));
+            }
             f(recorder);
+        }
+    }
+
+    /// The rank that runs begins to wait, until a time at most. What it waits for is none of its interface, or a step of its own will have it.
+    fn idles(&mut self, until: Option<Ps>, called: bool) {
+        let rank = self.threads[self.current as usize].rank;
+        if self.recorder.is_some() && self.current == rank.number() {
+            self.ranks[rank].idle = Some(Idle { since: self.machine.now, until, called });
+        }
+    }
+
+    /// It waits no more: what it waited for is in no other step if it was `outside` of its interface, and the record has the time.
+    fn idled(&mut self, rank: RankId, outside: bool) {
+        let Some(idle) = self.ranks[rank].idle.take() else { return };
+        debug_assert!(idle.since <= self.machine.now, "a wait ends after it began");
+        let span = self.machine.now - idle.since;
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| outside && (span > 0 || idle.called)) {
+            recorder.step(rank, Step::Sleep(span, idle.called));
+        }
+    }
+
+    /// A rank ended, maybe while its program waited.
+    fn record_end(&mut self, rank: RankId) {
+        self.idled(rank, true);
+        let now = self.machine.now;
+        if let Some(recorder) = self.recorder.as_mut() {
+            recorder.ended(rank, now);
+        }
+    }
+
+    /// The run is over: who waits until a time would have waited until then.
+    pub(super) fn record_unfinished(&mut self) {
+        let Some(recorder) = self.recorder.as_mut() else { return };
+        for (rank, state) in self.ranks.iter() {
+            if let Some(Idle { since, until: Some(until), called }) = state.idle {
+                debug_assert!(until >= since, "nobody waits for the past");
+                recorder.step(rank, Step::Sleep(until - since, called));
+            }
         }
     }
 
@@ -332,7 +378,7 @@ impl World {
     pub fn measure(&mut self) {
         let rank = self.threads[self.current as usize].rank;
         if self.machine.of_rank(rank).cpu_factor > 0.0 {
-            self.since = Some(preempt::processor_time());
+            self.since = Some(preempt::program_time());
         }
     }
 }
@@ -395,8 +441,19 @@ pub fn idle(span: Ps, called: bool) {
     if called {
         enter(0);
     }
-    with(|w, rank| w.record(|r| r.step(rank, Step::Sleep(span, called))));
+    with(|w, _| w.idles(Some(w.machine.now.saturating_add(span)), called));
     pause(span);
+    slept(true);
+}
+
+/// The thread that runs has waited: see [`World::idled`].
+fn slept(outside: bool) {
+    with(|w, rank| match w.current == rank.number() {
+        true => w.idled(rank, outside),
+        // In a handler that is no time of the rank's program.
+        false if outside => w.record(|_| ()),
+        false => (),
+    });
 }
 
 /// A call ends.
@@ -404,9 +461,21 @@ pub fn leave() {
     with(|w, _| w.measure());
 }
 
-/// Waits for something of the rank, until a time at most.
+/// Waits for something of the rank that is none of its interface, until a time at most: a record has the time that it took.
 pub fn wait(why: Reason, until: Option<Ps>) {
+    wait_for(why, until);
+    slept(true);
+}
+
+/// Waits for what a record has as a step of its own: events, counters, the barrier.
+pub fn wait_for_step(why: Reason, until: Option<Ps>) {
+    wait_for(why, until);
+    slept(false);
+}
+
+fn wait_for(why: Reason, until: Option<Ps>) {
     with(|w, rank| {
+        w.idles(until, false);
         w.let_pollers_look(rank);
         w.wait(Waiting::Rank(why), until);
     });
@@ -487,8 +556,7 @@ pub fn end_job(status: i32) -> ! {
             with(|w, _| {
                 w.ranks[other].status = Status::Stopped(own.number());
                 w.running -= 1;
-                let now = w.machine.now;
-                w.record(|recorder| recorder.ended(other, now));
+                w.record_end(other);
             });
         }
     }
@@ -521,8 +589,7 @@ pub fn end(status: Status) -> ! {
             rank.status = status;
             w.running -= 1;
         }
-        let now = w.machine.now;
-        w.record(|recorder| recorder.ended(r, now));
+        w.record_end(r);
         w.wake_rank(r);
     });
     loop {

@@ -100,7 +100,7 @@ pub fn print_outcome(report: &Report, args: &PortalsRunArgs, console: &mut Conso
         let c = report.counts;
         let time = time::display(report.time);
         console.remark(&format!("simulated {time}: {} messages, {} B on the network", c.messages, c.bytes));
-        if c.lost > 0 {
+        if c.lost + c.sent_again + c.given_up > 0 {
             let line = format!("{} lost, {} sent again, {} given up", c.lost, c.sent_again, c.given_up);
             console.remark(&line);
         }
