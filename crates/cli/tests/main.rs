@@ -23,6 +23,7 @@ mod page;
 mod portals;
 mod portals_models;
 mod portals_ranks;
+mod portals_threads;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod record;

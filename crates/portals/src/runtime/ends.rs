@@ -25,7 +25,7 @@ fn failed_assertion(what: *const c_char, file: *const c_char, line: c_uint, func
 }
 
 /// A rank stays one process: what would begin another, or take its place, fails.
-fn refused(call: &str) -> c_int {
+pub(super) fn refused(call: &str) -> c_int {
     print_error(&format!(
         "{call} is refused: a simulated rank begins no other process and no other program\n"
     ));

@@ -1,7 +1,7 @@
 //! Real C programs on the interfaces of [`crate::machine`].
 //!
-//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`], [`system`], [`state`], [`files`], [`signals`] and [`ends`];
-//! [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to and from
+//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`], [`system`], [`syscalls`], [`state`], [`files`], [`signals`] and
+//! [`ends`]; [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to and from
 //! their memory and catches their crashes. What a process has for itself each rank has: in [`own`], [`locals`], [`float`], [`stdio`] and [`cxx`].
 
 mod calls;
@@ -10,6 +10,7 @@ pub mod cxx;
 pub mod ends;
 pub mod files;
 pub mod float;
+pub mod futex;
 pub mod getopt;
 pub mod guard;
 pub mod idle_polls;
@@ -29,6 +30,7 @@ pub mod spans;
 pub mod stacks;
 pub mod state;
 pub mod stdio;
+pub mod syscalls;
 pub mod system;
 pub mod threads;
 pub mod world;
@@ -49,6 +51,7 @@ pub fn names() -> loader::Names {
         files::names(),
         signals::names(),
         state::names(),
+        syscalls::names(),
     ];
     all.into_iter().flatten().collect()
 }

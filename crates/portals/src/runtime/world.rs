@@ -10,7 +10,10 @@ use super::{
     locals::Locals,
     preempt::{self, Polls},
     stdio,
-    threads::{Barrier, ConditionWait, Entry, Hook, Looks, POLL, Pmi, Rank, Reason, Status, Thread, Waiting},
+    threads::{
+        Barrier, ConditionWait, Entry, FutexWait, Hook, Looks, POLL, Pmi, Rank, Reason, Status, Thread,
+        Waiting,
+    },
 };
 use crate::{
     core::{
@@ -47,6 +50,8 @@ pub struct World {
     pub pmi: Pmi,
     /// Threads that wait at a condition, in the order in which they came.
     pub conditions: Vec<ConditionWait>,
+    /// Threads that wait for words of memory, in the order in which they came.
+    pub futexes: Vec<FutexWait>,
     /// Threads that have recursive mutexes, and how many times, by rank and address.
     pub mutexes: SortedMap<(RankId, usize), (u32, u32)>,
     /// Barriers of threads, by rank and address.
@@ -136,6 +141,7 @@ impl World {
             ranks: Column::default(),
             pmi: Pmi::default(),
             conditions: Vec::new(),
+            futexes: Vec::new(),
             mutexes: SortedMap::new(),
             barriers: SortedMap::new(),
             keys: 0,
@@ -180,7 +186,8 @@ impl World {
         }
     }
 
-    fn wake(&mut self, thread: u32) {
+    /// A thread goes on that waits; others are not disturbed.
+    pub fn wake(&mut self, thread: u32) {
         let t = &mut self.threads[thread as usize];
         if t.waiting != Waiting::No {
             debug_assert!(t.result.is_none(), "a thread that is over waits for nothing");

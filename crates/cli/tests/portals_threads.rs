@@ -1,0 +1,18 @@
+//! Threads of a rank wait for each other in simulated time, whatever they wait at.
+
+#![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
+
+use crate::program::compile_with;
+
+/// Atomics that wait, semaphores, latches, barriers, futures, and words of memory by the system's own call.
+#[test]
+fn words_of_memory_are_waited_for_in_simulated_time() {
+    let source = "crates/cli/tests/portals/futexes.cpp";
+    let Some(program) = compile_with("c++", &["-std=c++20", "-O1"], source) else { return };
+    let first = program.good(2, &["--summary"], &[]);
+    assert_eq!(first.matches("woken\n").count(), 2, "{first}");
+    assert_eq!(program.good(2, &["--summary"], &[]), first, "runs are alike");
+    let out = program.run(2, &[], &["never"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(5) && text.contains("rank 1 waits in futex"), "{text}");
+}
