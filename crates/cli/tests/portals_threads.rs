@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
 use crate::program::compile_with;
+use std::process::Command;
 
 /// Atomics that wait, semaphores, latches, barriers, futures, and words of memory by the system's own call.
 #[test]
@@ -15,4 +16,31 @@ fn words_of_memory_are_waited_for_in_simulated_time() {
     let out = program.run(2, &[], &["never"]);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(out.status.code() == Some(5) && text.contains("rank 1 waits in futex"), "{text}");
+}
+
+/// Loops, sections, tasks, regions and locks of OpenMP are those of each thread of each rank, though all share the library.
+#[test]
+fn openmp_is_that_of_each_thread_of_each_rank() {
+    if !has_openmp() {
+        return;
+    }
+    let source = "crates/cli/tests/portals/openmp.c";
+    let Some(program) = compile_with("cc", &["-fopenmp", "-O1"], source) else { return };
+    let first = program.good(3, &["--summary"], &[]);
+    assert_eq!(first.matches("shared\n").count(), 3, "{first}");
+    assert_eq!(program.good(3, &["--summary"], &[]), first, "runs are alike");
+    let out = program.run(2, &[], &["never"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(5) && text.contains("rank 1 waits in omp_set_lock"), "{text}");
+}
+
+/// The compiler alone says whether it has OpenMP.
+fn has_openmp() -> bool {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-fopenmp", "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", "/dev/null"]);
+    let has = compiler.status().is_ok_and(|s| s.success());
+    if !has {
+        eprintln!("skipped: cc has no OpenMP");
+    }
+    has
 }

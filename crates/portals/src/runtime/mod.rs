@@ -18,6 +18,7 @@ pub mod loader;
 pub mod locale;
 pub mod locals;
 pub mod locks;
+pub mod openmp;
 pub mod own;
 pub mod pmi;
 pub mod preempt;
@@ -43,6 +44,7 @@ pub use threads::Status;
 #[must_use]
 pub fn names() -> loader::Names {
     let all = [
+        if openmp::one_thread_in_teams() { openmp::names() } else { Vec::new() },
         ptl::names(),
         pmi::names(),
         system::names(),

@@ -11,6 +11,7 @@ use super::{
     guard,
     loader::{self, Copies, Library, Loaded, Names},
     locals::Locals,
+    openmp,
     own::{self, Own},
     preempt, private,
     report::{Report, report},
@@ -81,7 +82,7 @@ pub fn run(
 ) -> Result<Report, String> {
     guard::install(signals::fault);
     stdio::install(world::printed);
-    one_thread_in_teams();
+    limit_teams();
     own::begin();
     let world = World::new(machine, sink, recorder);
     let outcome = load_all(world, program, names).and_then(|()| {
@@ -106,11 +107,10 @@ pub fn run(
 }
 
 /// Teams of OpenMP have one thread, unless the user says how many they may have: others would be threads of this machine beside the simulation.
-fn one_thread_in_teams() {
-    const LIMIT: &str = "OMP_THREAD_LIMIT";
-    if std::env::var_os(LIMIT).is_none() {
+fn limit_teams() {
+    if openmp::one_thread_in_teams() {
         // SAFETY: no rank runs yet, and no other thread of this process reads the environment.
-        unsafe { std::env::set_var(LIMIT, "1") };
+        unsafe { std::env::set_var(openmp::LIMIT, "1") };
     }
 }
 
@@ -136,7 +136,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
     let _ = std::fs::remove_dir_all(program.directory);
     world::begin(world);
     world::reach(|world| {
-        world.shared.modules = shared.into_iter().collect();
+        world.shared.modules = shared.into_iter().chain(loader::locals_of("libgomp.so.1")).collect();
         for (rank, (loaded, own, files)) in RankId::first(ranks).zip(all) {
             let Loaded { main, code, begins, ends, modules, globals } = loaded;
             for place in globals {
