@@ -52,6 +52,18 @@ fn clocks_and_units_of_fortran_are_those_of_each_rank() {
     }
 }
 
+/// Who waits at a pipe, a socket or a lock of a file does so in simulated time; at one that nobody serves it is a deadlock.
+#[test]
+fn descriptors_are_waited_for_in_simulated_time() {
+    let Some(program) = compile("crates/cli/tests/portals/descriptors.c") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = directory.path().display().to_string();
+    assert_eq!(program.good(2, &[], &[&place]), "read\nread\n");
+    let out = program.run(2, &[], &[]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(5) && text.contains("rank 1 looks again and again by read"), "{text}");
+}
+
 /// Threads that are over leave nothing behind: 2,000 of them, one after another, each with 128 KiB of thread-local variables.
 #[test]
 fn variables_of_threads_that_are_over_are_given_back() {

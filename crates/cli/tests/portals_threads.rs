@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
-use crate::program::compile_with;
+use crate::program::{compile, compile_with};
 use std::process::Command;
 
 /// Atomics that wait, semaphores, latches, barriers, futures, and words of memory by the system's own call.
@@ -43,4 +43,22 @@ fn has_openmp() -> bool {
         eprintln!("skipped: cc has no OpenMP");
     }
     has
+}
+
+#[test]
+fn threads_of_c11_are_simulated() {
+    let Some(program) = compile("crates/cli/tests/portals/c11.c") else { return };
+    assert_eq!(program.good(2, &[], &[]), "joined\njoined\n");
+}
+
+#[test]
+fn timers_of_posix_expire_in_simulated_time() {
+    let Some(program) = compile("crates/cli/tests/portals/timers.c") else { return };
+    assert_eq!(program.good(2, &[], &[]), "expired\nexpired\n");
+}
+
+#[test]
+fn statics_of_functions_are_begun_once_by_threads() {
+    let Some(program) = compile_with("c++", &["-O1"], "crates/cli/tests/portals/statics.cpp") else { return };
+    assert_eq!(program.good(2, &[], &[]), "begun\nbegun\n");
 }

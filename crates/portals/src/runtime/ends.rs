@@ -10,7 +10,7 @@ use super::{
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 /// Prints a line on the rank's error.
-fn print_error(text: &str) {
+pub(super) fn print_error(text: &str) {
     debug_assert!(text.ends_with('\n'), "an error is a whole line");
     with(|w, rank| (w.sink)(rank.number(), true, text.as_bytes()));
 }

@@ -4,9 +4,11 @@
 //! [`ends`]; [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to and from
 //! their memory and catches their crashes. What a process has for itself each rank has: in [`own`], [`locals`], [`float`], [`stdio`] and [`cxx`].
 
+pub mod c11;
 mod calls;
 pub mod chain;
 pub mod cxx;
+pub mod descriptors;
 pub mod ends;
 pub mod files;
 pub mod float;
@@ -30,10 +32,12 @@ pub mod signals;
 pub mod spans;
 pub mod stacks;
 pub mod state;
+pub mod statics;
 pub mod stdio;
 pub mod syscalls;
 pub mod system;
 pub mod threads;
+pub mod timers;
 pub mod world;
 
 pub use report::Report;
@@ -44,16 +48,20 @@ pub use threads::Status;
 #[must_use]
 pub fn names() -> loader::Names {
     let all = [
+        c11::names(),
         if openmp::one_thread_in_teams() { openmp::names() } else { Vec::new() },
         ptl::names(),
         pmi::names(),
         system::names(),
         locks::names(),
+        descriptors::names(),
         ends::names(),
         files::names(),
         signals::names(),
         state::names(),
+        statics::names(),
         syscalls::names(),
+        timers::names(),
     ];
     all.into_iter().flatten().collect()
 }

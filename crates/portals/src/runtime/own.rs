@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "state of the C library")]
 
 use super::getopt::Options;
+use base::time::Ps;
 use std::{
     cell::Cell,
     ffi::{c_char, c_int, c_void},
@@ -75,6 +76,60 @@ pub struct Own {
     pub descriptors: [Option<c_int>; 3],
     /// Functions for `quick_exit`.
     pub quick_hooks: Vec<usize>,
+    /// Its timers, by number; those that are gone keep theirs.
+    pub timers: Vec<Timer>,
+}
+
+/// What happens when a timer expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Nothing: the program looks at what is left.
+    Nothing,
+    /// A signal, with a value for its handler.
+    Signal(c_int, usize),
+    /// A function is called with a value.
+    Function(usize, usize),
+    /// One more is counted at a descriptor.
+    Descriptor {
+        /// The one that the program has.
+        shown: c_int,
+        /// Another one of the same counter, which the program cannot close.
+        own: c_int,
+    },
+    /// The timer was deleted.
+    Gone,
+}
+
+/// A timer of a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    /// What happens when it expires.
+    pub does: Expiry,
+    /// When it does; 0 while it is not set.
+    pub at: Ps,
+    /// From one time to the next; 0 for a single one.
+    pub every: Ps,
+    /// Times that it expired while its last signal still waited.
+    pub overruns: c_int,
+    /// The thread that waits for it, by its number.
+    pub thread: Option<u32>,
+}
+
+/// Where a signal comes from, as its handler sees it: a code, and two words whose meaning depends on it.
+#[derive(Clone, Copy, Default)]
+pub struct Cause {
+    /// What kind of cause it is, in numbers of the system.
+    pub code: c_int,
+    /// The address of a fault; or the number of a timer, and the value that goes with it.
+    pub words: [u64; 2],
+}
+
+impl Cause {
+    /// A fault at an address.
+    #[must_use]
+    pub fn fault(address: u64) -> Self {
+        Self { code: 0, words: [address, 0] }
+    }
 }
 
 /// What a rank does at signals.
@@ -86,6 +141,8 @@ pub struct Signals {
     pub blocked: u64,
     /// Signals that wait.
     pub pending: u64,
+    /// Where those come from.
+    pub causes: base::sorted::SortedMap<c_int, Cause>,
     /// Signals that were handled so far.
     pub handled: u64,
 }
@@ -118,7 +175,22 @@ impl Own {
             signals: Signals::default(),
             descriptors: [None; 3],
             quick_hooks: Vec::new(),
+            timers: Vec::new(),
         })
+    }
+
+    /// A descriptor is closed: a timer behind it is gone, and its thread ends when it would have expired.
+    pub fn close_timer(&mut self, descriptor: c_int) {
+        for timer in &mut self.timers {
+            if let Expiry::Descriptor { shown, own } = timer.does
+                && shown == descriptor
+            {
+                debug_assert_ne!(own, shown, "a timer writes to a descriptor of its own");
+                // SAFETY: it was made for this timer alone.
+                unsafe { libc::close(own) };
+                (timer.does, timer.at) = (Expiry::Gone, 0);
+            }
+        }
     }
 
     /// The additive generator, begun as in every process.

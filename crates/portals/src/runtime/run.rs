@@ -19,6 +19,7 @@ use super::{
     stacks::{Stack, Stacks},
     stdio,
     threads::{Entry, Rank, Status},
+    timers,
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
@@ -209,6 +210,7 @@ fn coroutine(
                 exit(call(main) as c_int & 0xff, true)
             }
             Entry::Alarm { number, at, every } => signals::ring(number, at, every),
+            Entry::Timer(number) => timers::ring(number),
             Entry::Signal(signal) => signals::arrive(signal),
             Entry::Thread(function, argument) => {
                 // SAFETY: the program gave a function of this type to be a thread.

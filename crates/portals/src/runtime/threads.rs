@@ -34,6 +34,8 @@ pub enum Entry {
         /// Time from one to the next.
         every: Ps,
     },
+    /// A timer of its rank, by number.
+    Timer(usize),
     /// A signal that another rank sent.
     Signal(i32),
 }

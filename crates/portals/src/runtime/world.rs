@@ -218,7 +218,7 @@ impl World {
     /// A new thread of a rank; it may run at once.
     pub fn spawn(&mut self, rank: RankId, entry: Entry) -> u32 {
         self.active();
-        if let Entry::Thread(..) = entry {
+        if let Entry::Thread(..) | Entry::Timer(_) = entry {
             self.record(|r| {
                 r.give_up(format!("rank {rank} has several threads, and a record has one of each rank"))
             });
