@@ -52,6 +52,38 @@ fn clocks_and_units_of_fortran_are_those_of_each_rank() {
     }
 }
 
+/// Whoever sets what is called where nobody catches an exception does so for itself.
+#[test]
+fn handlers_of_cxx_are_those_of_each_rank() {
+    let Some(program) = compile_by("c++", "sandia", "crates/cli/tests/portals/objects.cpp") else { return };
+    let out = program.run(3, &[], &["handled"]);
+    let reported = String::from_utf8_lossy(&out.stderr).into_owned();
+    for line in ["rank 0 was ended by SIGABRT", "rank 1 exited with status 4", "rank 2 was ended by SIGABRT"]
+    {
+        assert!(out.status.code() == Some(12) && reported.contains(line), "{reported}");
+    }
+}
+
+/// Zones, texts of errors, tables and locales.
+#[test]
+fn what_the_c_library_keeps_beside_its_functions_is_kept_for_each_rank() {
+    let Some(program) = compile("crates/cli/tests/portals/results.c") else { return };
+    for ranks in [1, 2, 5] {
+        assert_eq!(program.good(ranks, &[], &[]), "kept\n".repeat(ranks as usize));
+    }
+}
+
+/// Random numbers of the system follow from the seed and the rank.
+#[test]
+fn random_numbers_of_the_system_are_seeded() {
+    let Some(program) = compile_by("c++", "sandia", "crates/cli/tests/portals/chance.cpp") else { return };
+    let first = program.good(3, &[], &[]);
+    let lines: Vec<&str> = first.lines().filter_map(|l| l.split_once(' ')).map(|l| l.1).collect();
+    assert!(lines.len() == 3 && lines[0] != lines[1] && lines[1] != lines[2], "{first}");
+    assert_eq!(program.good(3, &[], &[]), first, "runs are alike");
+    assert_ne!(program.good(3, &["--set", "experiment.seed=77"], &[]), first, "seeds differ");
+}
+
 /// Who waits at a pipe, a socket or a lock of a file does so in simulated time; at one that nobody serves it is a deadlock.
 #[test]
 fn descriptors_are_waited_for_in_simulated_time() {

@@ -7,6 +7,7 @@
 pub mod c11;
 mod calls;
 pub mod chain;
+pub mod chance;
 pub mod cxx;
 pub mod descriptors;
 pub mod ends;
@@ -27,6 +28,7 @@ pub mod preempt;
 pub mod private;
 pub mod ptl;
 pub mod report;
+pub mod results;
 pub mod run;
 pub mod signals;
 pub mod spans;
@@ -39,6 +41,7 @@ pub mod system;
 pub mod threads;
 pub mod timers;
 pub mod world;
+pub mod zones;
 
 pub use report::Report;
 pub use run::{Program, run};
@@ -49,6 +52,7 @@ pub use threads::Status;
 pub fn names() -> loader::Names {
     let all = [
         c11::names(),
+        chance::names(),
         if openmp::one_thread_in_teams() { openmp::names() } else { Vec::new() },
         ptl::names(),
         pmi::names(),
@@ -57,11 +61,13 @@ pub fn names() -> loader::Names {
         descriptors::names(),
         ends::names(),
         files::names(),
+        results::names(),
         signals::names(),
         state::names(),
         statics::names(),
         syscalls::names(),
         timers::names(),
+        zones::names(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "calls of the system that are none of ours")]
 
 use super::{
-    ends, files, futex,
+    chance, ends, files, futex,
     signals::{self, PARENT, pid},
     state, system,
     world::{self, end_thread, with},
@@ -42,6 +42,7 @@ fn ours(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<c_long> {
         libc::SYS_read => return Some(files::read(first, b as *mut _, c) as c_long),
         libc::SYS_write => return Some(files::write(first, b as *const u8, c) as c_long),
         libc::SYS_writev => return Some(files::writev(first, b as *const _, c as c_int) as c_long),
+        libc::SYS_getrandom => return Some(chance::getrandom(a, b, c as u32) as c_long),
         libc::SYS_close => files::close(first),
         libc::SYS_dup => files::dup(first),
         libc::SYS_dup2 => files::dup2(first, b as c_int),
