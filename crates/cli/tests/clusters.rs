@@ -8,7 +8,7 @@ use std::fs;
 const TREE: &str = "../fabric/tests/data/tree.dot";
 
 /// Status, and the object that was printed.
-fn json(arguments: &[&str]) -> (i32, Json) {
+fn json(arguments: &[&str]) -> (u8, Json) {
     let all: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
     let run = netloom(&all);
     (run.status, serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{e}: {}", run.err)))

@@ -24,6 +24,7 @@ mod page;
 mod portals;
 mod portals_models;
 mod portals_ranks;
+mod portals_threads;
 mod portals_waits;
 #[cfg(feature = "mpi")]
 mod ranks;

@@ -52,6 +52,50 @@ fn clocks_and_units_of_fortran_are_those_of_each_rank() {
     }
 }
 
+/// Whoever sets what is called where nobody catches an exception does so for itself.
+#[test]
+fn handlers_of_cxx_are_those_of_each_rank() {
+    let Some(program) = compile_by("c++", "sandia", "crates/cli/tests/portals/objects.cpp") else { return };
+    let out = program.run(3, &[], &["handled"]);
+    let reported = String::from_utf8_lossy(&out.stderr).into_owned();
+    for line in ["rank 0 was ended by SIGABRT", "rank 1 exited with status 4", "rank 2 was ended by SIGABRT"]
+    {
+        assert!(out.status.code() == Some(12) && reported.contains(line), "{reported}");
+    }
+}
+
+/// Zones, texts of errors, tables and locales.
+#[test]
+fn what_the_c_library_keeps_beside_its_functions_is_kept_for_each_rank() {
+    let Some(program) = compile("crates/cli/tests/portals/results.c") else { return };
+    for ranks in [1, 2, 5] {
+        assert_eq!(program.good(ranks, &[], &[]), "kept\n".repeat(ranks as usize));
+    }
+}
+
+/// Random numbers of the system follow from the seed and the rank.
+#[test]
+fn random_numbers_of_the_system_are_seeded() {
+    let Some(program) = compile_by("c++", "sandia", "crates/cli/tests/portals/chance.cpp") else { return };
+    let first = program.good(3, &[], &[]);
+    let lines: Vec<&str> = first.lines().filter_map(|l| l.split_once(' ')).map(|l| l.1).collect();
+    assert!(lines.len() == 3 && lines[0] != lines[1] && lines[1] != lines[2], "{first}");
+    assert_eq!(program.good(3, &[], &[]), first, "runs are alike");
+    assert_ne!(program.good(3, &["--set", "experiment.seed=77"], &[]), first, "seeds differ");
+}
+
+/// Who waits at a pipe, a socket or a lock of a file does so in simulated time; at one that nobody serves it is a deadlock.
+#[test]
+fn descriptors_are_waited_for_in_simulated_time() {
+    let Some(program) = compile("crates/cli/tests/portals/descriptors.c") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = directory.path().display().to_string();
+    assert_eq!(program.good(2, &[], &[&place]), "read\nread\n");
+    let out = program.run(2, &[], &[]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(5) && text.contains("rank 1 looks again and again by read"), "{text}");
+}
+
 /// Threads that are over leave nothing behind: 2,000 of them, one after another, each with 128 KiB of thread-local variables.
 #[test]
 fn variables_of_threads_that_are_over_are_given_back() {
@@ -221,6 +265,12 @@ fn a_rank_ends_alone() {
         ("kill", "rank 1 was ended by SIGTERM"),
         ("quick", "quickly\nrank 1 exited with status 5"),
         ("_exit", "rank 1 exited with status 6"),
+        ("exit_group", "rank 1 exited with status 13"),
+        ("SYS_exit", "rank 1 exited with status 14"),
+        ("SYS_kill", "rank 1 was ended by SIGKILL"),
+        ("tgkill", "rank 1 was ended by SIGTERM"),
+        ("SYS_fork", "fork is refused"),
+        ("breakpoint", "rank 1 was ended by SIGTRAP"),
         ("free", "rank 1 was ended by SIGABRT"),
         ("smash", "rank 1 was ended by SIGABRT"),
         ("fork", "fork is refused"),

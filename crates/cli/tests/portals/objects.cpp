@@ -6,6 +6,8 @@
 #include <exception>
 #include <iomanip>
 #include <iostream>
+#include <memory_resource>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -102,6 +104,20 @@ static void threads()
     EXPECT(own == 7 && seen == 14);
 }
 
+static void handlers()
+{
+    auto first = std::get_terminate();
+    if (rank == 1) {
+        std::set_terminate([] { std::_Exit(4); });
+        std::set_new_handler([] { throw std::bad_alloc(); });
+        std::pmr::set_default_resource(std::pmr::null_memory_resource());
+    }
+    PMI_Barrier();
+    EXPECT((std::get_terminate() == first) == (rank != 1) && (std::get_new_handler() == nullptr) == (rank != 1));
+    EXPECT((std::pmr::get_default_resource() == std::pmr::null_memory_resource()) == (rank == 1));
+    PMI_Barrier();
+}
+
 int main(int argc, char **argv)
 {
     std::string how = argc > 1 ? argv[1] : "";
@@ -110,10 +126,15 @@ int main(int argc, char **argv)
         throw std::runtime_error("nobody catches this");
     if (how == "terminate" && rank == 1)
         std::terminate();
+    if (how == "handled") {
+        handlers();
+        throw std::runtime_error("nobody catches this");
+    }
     statics();
     exceptions();
     clocks();
     threads();
+    handlers();
     if (rank % 2)
         std::cout << std::hex << std::setfill('0');
     PMI_Barrier();

@@ -39,6 +39,11 @@ pub fn compile_as(dialect: &str, source: &str) -> Option<Compiled> {
 
 /// The same by another compiler, as that of C++ or Fortran.
 pub fn compile_by(compiler: &str, dialect: &str, source: &str) -> Option<Compiled> {
+    compile_with(compiler, &["--dialect", dialect, "-O1"], source)
+}
+
+/// The same with options.
+pub fn compile_with(compiler: &str, options: &[&str], source: &str) -> Option<Compiled> {
     if Command::new(compiler).arg("--version").output().is_err() || cfg!(not(target_arch = "x86_64")) {
         eprintln!("SKIPPED: no compiler `{compiler}`, so no Portals programs that it compiles");
         return None;
@@ -47,7 +52,7 @@ pub fn compile_by(compiler: &str, dialect: &str, source: &str) -> Option<Compile
     let path = directory.path().join("program");
     let source = Path::new(ROOT).join(source);
     let mut command = netloom();
-    command.env("CC", compiler).args(["portals", "cc", "--dialect", dialect, "-O1"]).arg(source);
+    command.env("CC", compiler).args(["portals", "cc"]).args(options).arg(source);
     command.arg("-o").arg(&path).arg("-lm");
     let out = command.output().expect("it runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

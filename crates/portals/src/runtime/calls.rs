@@ -14,7 +14,7 @@ macro_rules! calls {
             #[allow(unused_variables, reason = "some callers from elsewhere give what is not looked at")]
             #[allow(clippy::default_trait_access, reason = "a value of whatever type")]
             #[allow(clippy::diverging_sub_expression, clippy::exit, reason = "some end the process")]
-            extern "C" fn $name($($a: $t),*) -> $r {
+            pub(super) extern "C" fn $name($($a: $t),*) -> $r {
                 if !$crate::runtime::guard::in_rank() {
                     #[allow(unreachable_code, reason = "some end the process")]
                     return $crate::runtime::calls::calls!(@outside $outside; $($own)?);

@@ -6,7 +6,10 @@
 
 #![allow(unsafe_code, reason = "objects of the library of C++")]
 
-use std::ffi::{CStr, CString, c_void};
+use std::{
+    cell::Cell,
+    ffi::{CStr, CString, c_void},
+};
 
 /// File names of libraries whose calls lead to us though all ranks share them, and whether those about threads do.
 ///
@@ -31,6 +34,26 @@ const ROOM: usize = 1024;
 const STREAM: &CStr = c"_ZNSoC1EPSt15basic_streambufIcSt11char_traitsIcEE";
 const BUFFER: &CStr = c"_ZN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEC1EP8_IO_FILE";
 
+/// Functions of the library that set what is called where nobody catches an exception, what is called where there is no memory, and where containers get theirs.
+const SETTERS: [&CStr; 3] = [
+    c"_ZSt13set_terminatePFvvE",
+    c"_ZSt15set_new_handlerPFvvE",
+    c"_ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE",
+];
+
+type Setter = extern "C" fn(usize) -> usize;
+
+thread_local! {
+    /// Those functions that the library has, and what it had at first.
+    static HANDLERS: Cell<[Option<(Setter, usize)>; 3]> = const { Cell::new([None; 3]) };
+}
+
+/// Sets one of these; 0 stands for what the library had at first. Gives what was there.
+pub fn set_handler(which: usize, to: usize) -> usize {
+    debug_assert!(which < SETTERS.len(), "there are three of them");
+    HANDLERS.get()[which].map_or(0, |(set, first)| set(if to == 0 { first } else { to }))
+}
+
 impl Cxx {
     /// Loads it, if a program needs it.
     #[must_use]
@@ -39,7 +62,15 @@ impl Cxx {
         let name = CString::new(name.as_str()).ok()?;
         // SAFETY: the name is a C string, and the library one of the system.
         let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-        (!library.is_null()).then_some(Self { library })
+        let cxx = (!library.is_null()).then_some(Self { library })?;
+        HANDLERS.set(SETTERS.map(|name| {
+            // SAFETY: functions of these names take a pointer and give the one before, which is put back.
+            let set = unsafe { std::mem::transmute::<usize, Setter>(cxx.find(name)?) };
+            let first = set(0);
+            set(first);
+            Some((set, first))
+        }));
+        Some(cxx)
     }
 
     /// What `dlopen` gave for it.

@@ -10,7 +10,7 @@ use super::{
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 /// Prints a line on the rank's error.
-fn print_error(text: &str) {
+pub(super) fn print_error(text: &str) {
     debug_assert!(text.ends_with('\n'), "an error is a whole line");
     with(|w, rank| (w.sink)(rank.number(), true, text.as_bytes()));
 }
@@ -25,7 +25,7 @@ fn failed_assertion(what: *const c_char, file: *const c_char, line: c_uint, func
 }
 
 /// A rank stays one process: what would begin another, or take its place, fails.
-fn refused(call: &str) -> c_int {
+pub(super) fn refused(call: &str) -> c_int {
     print_error(&format!(
         "{call} is refused: a simulated rank begins no other process and no other program\n"
     ));

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "descriptors and streams of programs")]
 
 use super::{
-    stdio,
+    descriptors, stdio,
     world::{printed, with},
 };
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -57,8 +57,7 @@ fn write_bytes(descriptor: c_int, bytes: *const u8, count: usize) -> isize {
             printed(rank, d == 2, bytes);
             count as isize
         }
-        // SAFETY: the program's own arguments.
-        Some(d) => unsafe { libc::write(d, bytes.cast(), count) },
+        Some(d) => descriptors::write_all(d, bytes, count),
         None => failed(libc::EBADF) as isize,
     }
 }
@@ -121,7 +120,10 @@ super::calls::calls! {
     fn read(from: c_int, to: *mut c_void, count: usize) -> isize [unsafe { libc::read(from, to, count) }] {
         match leads(from) {
             Some(0) if with(|_, rank| rank.index()) > 0 => 0,
-            Some(d) => unsafe { libc::read(d, to, count) },
+            Some(d) => {
+                descriptors::await_ready("read", d, libc::POLLIN);
+                unsafe { libc::read(d, to, count) }
+            }
             None => failed(libc::EBADF) as isize,
         }
     }
@@ -134,7 +136,10 @@ super::calls::calls! {
                 lead(which, Some(-1));
                 0
             }
-            _ => unsafe { libc::close(descriptor) },
+            _ => {
+                with(|w, rank| w.ranks[rank].own.close_timer(descriptor));
+                unsafe { libc::close(descriptor) }
+            }
         }
     }
     fn dup(descriptor: c_int) -> c_int [unsafe { libc::dup(descriptor) }] {

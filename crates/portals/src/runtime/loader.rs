@@ -252,6 +252,21 @@ fn path_of(name: &str) -> Option<PathBuf> {
     }
 }
 
+/// The thread-local variables of a library of that name, if it is loaded and all ranks share it.
+#[must_use]
+pub fn locals_of(name: &str) -> Option<Module> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: the name is a C string; a library that nobody has loaded is not loaded now.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if library.is_null() {
+        return None;
+    }
+    let map = map_of(library).ok()?;
+    // SAFETY: the name of an open library is a C string.
+    let path = unsafe { CStr::from_ptr((*map).name) }.to_string_lossy().into_owned();
+    module(&fs::read(path).ok()?, base_of(map), library).map(Module::begun)
+}
+
 /// Calls of the library of C++ lead to us; gives its thread-local variables.
 ///
 /// # Errors

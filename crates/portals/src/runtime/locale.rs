@@ -79,8 +79,8 @@ fn change(own: &mut Own, category: usize, name: &str) -> Option<()> {
             }
             made = next;
         }
-        libc::uselocale(made);
-        own.locale = made.cast();
+        own.locale_of_all = made.cast();
+        libc::uselocale(own.locale().cast());
     }
     own.categories = names;
     own::changed(own);

@@ -22,7 +22,27 @@ pub struct Module {
     pub size: usize,
 }
 
+unsafe extern "C" {
+    fn __tls_get_addr(place: *const [usize; 2]) -> *mut c_void;
+}
+
 impl Module {
+    /// This thread's block is there from now on, also for the loader: it does not know one that code reaches at a fixed distance until somebody asks for it.
+    #[must_use]
+    pub fn begun(self) -> Self {
+        const TLS_NUMBER: i32 = 9;
+        debug_assert!(self.filled <= self.size, "what a block begins with is a part of it");
+        let mut number = 0usize;
+        // SAFETY: the library is open, and the request writes one number, by which the loader gives the block of the module.
+        unsafe {
+            if libc::dlinfo(self.library, TLS_NUMBER, (&raw mut number).cast()) == 0 && number > 0 {
+                let place = [number, 0];
+                __tls_get_addr(&raw const place);
+            }
+        }
+        self
+    }
+
     /// Where the block lies; null before anyone used it.
     fn block(&self) -> *mut u8 {
         const TLS_DATA: i32 = 10;

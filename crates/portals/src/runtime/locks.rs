@@ -29,7 +29,7 @@ mod real {
 }
 
 /// Tries until it succeeds or a time is over; the code of the last try.
-fn until_free(
+pub(super) fn until_free(
     call: &'static str,
     what: usize,
     until: Option<Ps>,
@@ -63,7 +63,7 @@ fn wants(what: usize) {
 }
 
 /// Wakes whoever waits at the rank. Threads that wait for what was freed go first: otherwise one that takes it again and again would shut them out.
-fn freed(what: usize, code: c_int) -> c_int {
+pub(super) fn freed(what: usize, code: c_int) -> c_int {
     let wanted = with(|w, rank| {
         let wants = |t: &Thread| t.rank == rank && t.wants == what;
         let wanted = w.may_be_of(rank).any(|n| wants(&w.threads[n]));
@@ -77,7 +77,7 @@ fn freed(what: usize, code: c_int) -> c_int {
 }
 
 /// A try that found something taken takes time.
-fn tried(call: &'static str, code: c_int) -> c_int {
+pub(super) fn tried(call: &'static str, code: c_int) -> c_int {
     if code == libc::EBUSY {
         again(call);
     }

@@ -6,10 +6,11 @@
 
 #![allow(unsafe_code, reason = "state of the C library")]
 
-use super::getopt::Options;
+use super::{cxx, getopt::Options};
+use base::time::Ps;
 use std::{
     cell::Cell,
-    ffi::{c_char, c_int, c_void},
+    ffi::{c_char, c_int, c_long, c_void},
 };
 
 /// State of the additive generator, as the C library lays it out.
@@ -41,6 +42,16 @@ unsafe extern "C" {
 /// Handle of the locale that a process begins with.
 pub const FIRST_LOCALE: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 
+/// A time zone, as programs read it by name.
+pub struct Zone {
+    /// Seconds west of Greenwich.
+    pub west: c_long,
+    /// It has a time for summers.
+    pub daylight: c_int,
+    /// Its names, in winter and in summer.
+    pub names: [*mut c_char; 2],
+}
+
 /// What a rank has for itself.
 pub struct Own {
     /// Options of the command line.
@@ -65,8 +76,28 @@ pub struct Own {
     pub directory: c_int,
     /// Its mask of new files, once it has one.
     pub mask: Option<libc::mode_t>,
-    /// Its locale; null while it is the first one.
-    pub locale: *mut c_void,
+    /// The locale that it has set for all that it does; null while it is the first one.
+    pub locale_of_all: *mut c_void,
+    /// The locale that it uses instead; null if it does not.
+    pub thread_locale: *mut c_void,
+    /// What C++ calls or uses at its wish, by `cxx::SETTERS`; 0 for what it does at first.
+    pub handlers: [usize; 3],
+    /// Its time zone, as programs read it by name.
+    pub zone: Zone,
+    /// Text of an error.
+    pub error_text: [c_char; 128],
+    /// That of a signal.
+    pub signal_text: [c_char; 128],
+    /// Digits of a real number.
+    pub digits: [c_char; 512],
+    /// Those of a number in base 64.
+    pub base64: [c_char; 8],
+    /// Random numbers of the system that it has drawn.
+    pub drawn: u64,
+    /// Random bytes that a process is given; zeros until it looks at them.
+    pub sixteen: [u64; 2],
+    /// Its hash table, as the C library lays it out: a pointer and two numbers.
+    pub table: [u64; 2],
     /// Names of the locale's categories.
     pub categories: Vec<String>,
     /// What it does at signals.
@@ -75,6 +106,60 @@ pub struct Own {
     pub descriptors: [Option<c_int>; 3],
     /// Functions for `quick_exit`.
     pub quick_hooks: Vec<usize>,
+    /// Its timers, by number; those that are gone keep theirs.
+    pub timers: Vec<Timer>,
+}
+
+/// What happens when a timer expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Nothing: the program looks at what is left.
+    Nothing,
+    /// A signal, with a value for its handler.
+    Signal(c_int, usize),
+    /// A function is called with a value.
+    Function(usize, usize),
+    /// One more is counted at a descriptor.
+    Descriptor {
+        /// The one that the program has.
+        shown: c_int,
+        /// Another one of the same counter, which the program cannot close.
+        own: c_int,
+    },
+    /// The timer was deleted.
+    Gone,
+}
+
+/// A timer of a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    /// What happens when it expires.
+    pub does: Expiry,
+    /// When it does; 0 while it is not set.
+    pub at: Ps,
+    /// From one time to the next; 0 for a single one.
+    pub every: Ps,
+    /// Times that it expired while its last signal still waited.
+    pub overruns: c_int,
+    /// The thread that waits for it, by its number.
+    pub thread: Option<u32>,
+}
+
+/// Where a signal comes from, as its handler sees it: a code, and two words whose meaning depends on it.
+#[derive(Clone, Copy, Default)]
+pub struct Cause {
+    /// What kind of cause it is, in numbers of the system.
+    pub code: c_int,
+    /// The address of a fault; or the number of a timer, and the value that goes with it.
+    pub words: [u64; 2],
+}
+
+impl Cause {
+    /// A fault at an address.
+    #[must_use]
+    pub fn fault(address: u64) -> Self {
+        Self { code: 0, words: [address, 0] }
+    }
 }
 
 /// What a rank does at signals.
@@ -86,6 +171,8 @@ pub struct Signals {
     pub blocked: u64,
     /// Signals that wait.
     pub pending: u64,
+    /// Where those come from.
+    pub causes: base::sorted::SortedMap<c_int, Cause>,
     /// Signals that were handled so far.
     pub handled: u64,
 }
@@ -113,12 +200,47 @@ impl Own {
             variables: Vec::new(),
             directory: -1,
             mask: None,
-            locale: std::ptr::null_mut(),
+            locale_of_all: null.cast(),
+            thread_locale: null.cast(),
+            handlers: [0; 3],
+            zone: Zone { west: 0, daylight: 0, names: [c"GMT".as_ptr().cast_mut(); 2] },
+            error_text: [0; 128],
+            signal_text: [0; 128],
+            digits: [0; 512],
+            base64: [0; 8],
+            drawn: 0,
+            sixteen: [0; 2],
+            table: [0; 2],
             categories: Vec::new(),
             signals: Signals::default(),
             descriptors: [None; 3],
             quick_hooks: Vec::new(),
+            timers: Vec::new(),
         })
+    }
+
+    /// The locale that counts.
+    #[must_use]
+    pub fn locale(&self) -> *mut c_void {
+        match (self.thread_locale, self.locale_of_all) {
+            (own, _) if !own.is_null() => own,
+            (_, all) if !all.is_null() => all,
+            _ => FIRST_LOCALE,
+        }
+    }
+
+    /// A descriptor is closed: a timer behind it is gone, and its thread ends when it would have expired.
+    pub fn close_timer(&mut self, descriptor: c_int) {
+        for timer in &mut self.timers {
+            if let Expiry::Descriptor { shown, own } = timer.does
+                && shown == descriptor
+            {
+                debug_assert_ne!(own, shown, "a timer writes to a descriptor of its own");
+                // SAFETY: it was made for this timer alone.
+                unsafe { libc::close(own) };
+                (timer.does, timer.at) = (Expiry::Gone, 0);
+            }
+        }
     }
 
     /// The additive generator, begun as in every process.
@@ -142,10 +264,18 @@ impl Own {
     /// Addresses of variables that programs read by name.
     #[must_use]
     pub fn cells(&mut self) -> Vec<(&'static str, usize)> {
-        let options = &raw mut self.options;
+        let (options, zone) = (&raw mut self.options, &raw mut self.zone);
         // SAFETY: addresses alone are taken, of memory that stays where it is as long as the rank's copies.
         unsafe {
+            let (west, daylight) = (&raw mut (*zone).west as usize, &raw mut (*zone).daylight as usize);
+            let names = &raw mut (*zone).names as usize;
             vec![
+                ("timezone", west),
+                ("__timezone", west),
+                ("daylight", daylight),
+                ("__daylight", daylight),
+                ("tzname", names),
+                ("__tzname", names),
                 ("optarg", &raw mut (*options).optarg as usize),
                 ("optind", &raw mut (*options).optind as usize),
                 ("opterr", &raw mut (*options).opterr as usize),
@@ -162,17 +292,19 @@ struct Surroundings {
     directory: c_int,
     /// The mask of new files, if it is not that of all.
     mask: Option<libc::mode_t>,
-    /// The locale; null: that of all.
+    /// The locale that counts for the thread that simulates.
     locale: *mut c_void,
+    /// What C++ calls or uses at a rank's wish.
+    handlers: [usize; 3],
 }
 
 impl Surroundings {
     /// Those that all begin with.
-    const FIRST: Self = Self { directory: -1, mask: None, locale: std::ptr::null_mut() };
+    const FIRST: Self = Self { directory: -1, mask: None, locale: FIRST_LOCALE, handlers: [0; 3] };
 
     /// Those of a rank.
     fn of(own: &Own) -> Self {
-        Self { directory: own.directory, mask: own.mask, locale: own.locale }
+        Self { directory: own.directory, mask: own.mask, locale: own.locale(), handlers: own.handlers }
     }
 }
 
@@ -243,8 +375,12 @@ fn exchange(variables: *mut *mut c_char, to: Surroundings) {
             libc::umask(to.mask.unwrap_or(first.2));
         }
         if now.locale != to.locale {
-            let locale = if to.locale.is_null() { FIRST_LOCALE } else { to.locale };
-            libc::uselocale(locale.cast());
+            libc::uselocale(to.locale.cast());
+        }
+    }
+    for (which, &handler) in to.handlers.iter().enumerate() {
+        if handler != now.handlers[which] {
+            cxx::set_handler(which, handler);
         }
     }
 }

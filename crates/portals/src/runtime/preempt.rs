@@ -272,11 +272,15 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
 }
 
 /// A step is done: the rank polls if it is where it was, and all else is as it was.
-extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn stepped(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel gives the registers at the interruption. `comes_back` is asked only in the program's own code. There the registers are changed so that it
     // finds all of them again; the word written lies below its red zone, on its stack.
     unsafe {
+        if (*info).si_code != libc::TRAP_TRACE && guard::in_rank() {
+            // A breakpoint of the program's own.
+            return guard::end_there(context, signal, 0);
+        }
         let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
         let going = PROOF.get().filter(|_| now == before && start < end);
         let Some(proof) = going.and_then(Proof::step) else {

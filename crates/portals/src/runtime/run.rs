@@ -11,6 +11,7 @@ use super::{
     guard,
     loader::{self, Copies, Library, Loaded, Names},
     locals::Locals,
+    openmp,
     own::{self, Own},
     preempt, private,
     report::{Report, report},
@@ -18,6 +19,7 @@ use super::{
     stacks::{Stack, Stacks},
     stdio,
     threads::{Entry, Rank, Status},
+    timers,
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
@@ -81,7 +83,7 @@ pub fn run(
 ) -> Result<Report, String> {
     guard::install(signals::fault);
     stdio::install(world::printed);
-    one_thread_in_teams();
+    limit_teams();
     own::begin();
     let world = World::new(machine, sink, recorder);
     let outcome = load_all(world, program, names).and_then(|()| {
@@ -119,11 +121,10 @@ fn flush_waiting() {
 }
 
 /// Teams of OpenMP have one thread, unless the user says how many they may have: others would be threads of this machine beside the simulation.
-fn one_thread_in_teams() {
-    const LIMIT: &str = "OMP_THREAD_LIMIT";
-    if std::env::var_os(LIMIT).is_none() {
+fn limit_teams() {
+    if openmp::one_thread_in_teams() {
         // SAFETY: no rank runs yet, and no other thread of this process reads the environment.
-        unsafe { std::env::set_var(LIMIT, "1") };
+        unsafe { std::env::set_var(openmp::LIMIT, "1") };
     }
 }
 
@@ -149,7 +150,7 @@ fn load_all(world: World, program: &Program<'_>, names: &Names) -> Result<(), St
     let _ = std::fs::remove_dir_all(program.directory);
     world::begin(world);
     world::reach(|world| {
-        world.shared.modules = shared.into_iter().collect();
+        world.shared.modules = shared.into_iter().chain(loader::locals_of("libgomp.so.1")).collect();
         for (rank, (loaded, own, files)) in RankId::first(ranks).zip(all) {
             let Loaded { main, code, begins, ends, modules, globals } = loaded;
             for place in globals {
@@ -223,6 +224,7 @@ fn coroutine(
                 exit(call(main) as c_int & 0xff, true)
             }
             Entry::Alarm { number, at, every } => signals::ring(number, at, every),
+            Entry::Timer(number) => timers::ring(number),
             Entry::Signal(signal) => signals::arrive(signal),
             Entry::Thread(function, argument) => {
                 // SAFETY: the program gave a function of this type to be a thread.

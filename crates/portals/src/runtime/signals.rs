@@ -8,7 +8,7 @@
 
 use super::{
     guard::{get, put},
-    own::Signals,
+    own::{Cause, Signals},
     spans::Pair,
     threads::{Entry, Reason, Status},
     world::{self, end, end_thread, wait, with},
@@ -51,7 +51,7 @@ fn handler(signal: c_int) -> Option<libc::sigaction> {
 }
 
 /// Runs a handler.
-fn run(signal: c_int, action: &libc::sigaction, address: u64) {
+fn run(signal: c_int, action: &libc::sigaction, cause: Cause) {
     let mut mask = [0u64; 16];
     // SAFETY: a mask of the C library has 128 bytes; 64 signals are in the first word.
     unsafe {
@@ -70,10 +70,9 @@ fn run(signal: c_int, action: &libc::sigaction, address: u64) {
         let mut information: libc::siginfo_t = std::mem::zeroed();
         let context: libc::ucontext_t = std::mem::zeroed();
         information.si_signo = signal;
-        if address > 0 {
-            // The address of a fault lies behind three numbers and a gap.
-            (&raw mut information).cast::<u64>().add(2).write(address);
-        }
+        information.si_code = cause.code;
+        // Both words lie behind three numbers and a gap.
+        (&raw mut information).cast::<[u64; 2]>().add(1).write(cause.words);
         type Handler = extern "C" fn(c_int, *const libc::siginfo_t, *const c_void);
         let function = std::mem::transmute::<usize, Handler>(action.sa_sigaction);
         function(signal, &raw const information, (&raw const context).cast());
@@ -88,24 +87,32 @@ fn run(signal: c_int, action: &libc::sigaction, address: u64) {
 
 /// What was blocked and is no more.
 fn deliver_pending() {
-    while let Some(signal) = signals(|s| {
+    while let Some((signal, cause)) = signals(|s| {
         let due = s.pending & !s.blocked;
         let signal = (due != 0).then(|| due.trailing_zeros() as c_int + 1)?;
         s.pending &= !bit(signal);
-        Some(signal)
+        Some((signal, s.causes.remove(&signal).unwrap_or_default()))
     }) {
-        raise_here(signal);
+        raise_for(signal, cause);
     }
 }
 
 /// A signal reaches the rank that runs.
 pub fn raise_here(signal: c_int) -> c_int {
+    raise_for(signal, Cause::default())
+}
+
+/// The same for a cause.
+pub fn raise_for(signal: c_int, cause: Cause) -> c_int {
     if !(1..=MOST).contains(&signal) {
         return failed(libc::EINVAL);
     }
     let waits = signals(|s| {
         let waits = s.blocked & bit(signal) != 0 && signal != libc::SIGKILL;
-        s.pending |= if waits { bit(signal) } else { 0 };
+        if waits {
+            s.pending |= bit(signal);
+            s.causes.insert(signal, cause);
+        }
         waits
     });
     if waits {
@@ -113,7 +120,7 @@ pub fn raise_here(signal: c_int) -> c_int {
         return 0;
     }
     match handler(signal) {
-        Some(action) => run(signal, &action, 0),
+        Some(action) => run(signal, &action, cause),
         None => by_default(signal),
     }
     0
@@ -139,7 +146,7 @@ fn by_default(signal: c_int) {
 /// The rank that runs ends itself.
 pub fn abort() -> ! {
     if let Some(action) = handler(libc::SIGABRT) {
-        run(libc::SIGABRT, &action, 0);
+        run(libc::SIGABRT, &action, Cause::default());
     }
     end(Status::Signal(libc::SIGABRT, None))
 }
@@ -156,7 +163,7 @@ pub fn fault(signal: c_int, address: u64) -> ! {
         std::process::abort();
     }
     if let Some(action) = handler(signal) {
-        run(signal, &action, address);
+        run(signal, &action, Cause::fault(address));
     }
     let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
     end(Status::Signal(signal, faults.then_some(address)))

@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "functions of the C library on arguments of programs")]
 
 use super::{
+    cxx,
     getopt::{Asked, LongOption},
     guard,
     own::{self, Own, Random48, RandomData},
@@ -35,12 +36,10 @@ unsafe extern "C" {
     fn srand48_r(seed: c_long, data: *mut Random48) -> c_int;
     fn seed48_r(x: *mut c_ushort, data: *mut Random48) -> c_int;
     fn lcong48_r(x: *mut c_ushort, data: *mut Random48) -> c_int;
-    fn asctime_r(parts: *const libc::tm, to: *mut c_char) -> *mut c_char;
-    fn ctime_r(time: *const c_long, to: *mut c_char) -> *mut c_char;
 }
 
 /// What the rank that runs has for itself.
-fn own<'a>() -> &'a mut Own {
+pub(super) fn own<'a>() -> &'a mut Own {
     debug_assert!(guard::in_rank(), "only the rank that runs reaches what it has");
     let own = with(|w, rank| &raw mut *w.ranks[rank].own);
     // SAFETY: it lies in a box of its own that lives as long as the run; only calls of the rank that runs reach it, one at a time, and none of them keeps it while
@@ -152,9 +151,12 @@ fn go(gone: c_int) -> c_int {
     0
 }
 
-/// Texts of times go to the rank's own memory.
-fn text_of_time(f: impl FnOnce(*mut c_char) -> *mut c_char) -> *mut c_char {
-    f(own().text.as_mut_ptr())
+/// What C++ calls or uses at the rank's wish; gives what was there.
+fn set_handler(which: usize, to: usize) -> usize {
+    let own = own();
+    own.handlers[which] = to;
+    own::changed(own);
+    cxx::set_handler(which, to)
 }
 
 super::calls::calls! {
@@ -197,18 +199,6 @@ super::calls::calls! {
     fn strtok(text: *mut c_char, ends: *const c_char) -> *mut c_char [unsafe { libc::strtok(text, ends) }] {
         unsafe { libc::strtok_r(text, ends, &raw mut own().token) }
     }
-    fn localtime(time: *const c_long) -> *mut libc::tm [unsafe { libc::localtime(time) }] {
-        unsafe { libc::localtime_r(time, &raw mut own().parts) }
-    }
-    fn gmtime(time: *const c_long) -> *mut libc::tm [unsafe { libc::gmtime(time) }] {
-        unsafe { libc::gmtime_r(time, &raw mut own().parts) }
-    }
-    fn asctime(parts: *const libc::tm) -> *mut c_char [std::ptr::null_mut()] {
-        text_of_time(|to| unsafe { asctime_r(parts, to) })
-    }
-    fn ctime(time: *const c_long) -> *mut c_char [std::ptr::null_mut()] {
-        text_of_time(|to| unsafe { ctime_r(time, to) })
-    }
     fn setenv(name: *const c_char, value: *const c_char, replace: c_int) -> c_int [unsafe { libc::setenv(name, value, replace) }] {
         set_variable(name, value, replace != 0)
     }
@@ -244,13 +234,17 @@ super::calls::calls! {
     }
     fn uselocale(to: *mut c_void) -> *mut c_void [unsafe { libc::uselocale(to.cast()).cast() }] {
         let own = own();
-        let before = unsafe { libc::uselocale(to.cast()) };
+        let before = if own.thread_locale.is_null() { own::FIRST_LOCALE } else { own.thread_locale };
         if !to.is_null() {
-            own.locale = if to == own::FIRST_LOCALE { std::ptr::null_mut() } else { to };
+            own.thread_locale = if to == own::FIRST_LOCALE { std::ptr::null_mut() } else { to };
+            unsafe { libc::uselocale(own.locale().cast()) };
             own::changed(own);
         }
-        before.cast()
+        before
     }
+    fn _ZSt13set_terminatePFvvE(to: usize) -> usize [cxx::set_handler(0, to)] { set_handler(0, to) }
+    fn _ZSt15set_new_handlerPFvvE(to: usize) -> usize [cxx::set_handler(1, to)] { set_handler(1, to) }
+    fn _ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE(to: usize) -> usize [cxx::set_handler(2, to)] { set_handler(2, to) }
     fn getpid() -> c_int [unsafe { libc::getpid() }] { with(|_, rank| super::signals::pid(rank)) }
     fn getppid() -> c_int [unsafe { libc::getppid() }] { super::signals::PARENT }
     fn getpgrp() -> c_int [unsafe { libc::getpgrp() }] { super::signals::PARENT }

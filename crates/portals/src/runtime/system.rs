@@ -56,7 +56,7 @@ fn sleep_or_less(span: Ps, to: *mut Pair) -> c_int {
 }
 
 /// The code of a call as that of an older kind has it.
-fn by_errno(code: c_int) -> c_int {
+pub(super) fn by_errno(code: c_int) -> c_int {
     if code == 0 {
         return 0;
     }
@@ -78,6 +78,11 @@ fn until_ready(call: &'static str, span: Option<Ps>, mut ready: impl FnMut() -> 
     let handled = signals::handled();
     loop {
         let found = ready();
+        // SAFETY: the location is this thread's own.
+        if found < 0 && unsafe { *libc::__errno_location() } == libc::EINTR {
+            // By this machine's timer that looks for loops: no look at all.
+            continue;
+        }
         if found != 0 {
             return found;
         }

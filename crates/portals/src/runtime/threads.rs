@@ -34,6 +34,8 @@ pub enum Entry {
         /// Time from one to the next.
         every: Ps,
     },
+    /// A timer of its rank, by number.
+    Timer(usize),
     /// A signal that another rank sent.
     Signal(i32),
 }
@@ -100,6 +102,17 @@ pub struct ConditionWait {
     pub condition: usize,
     /// The thread, by its number.
     pub thread: u32,
+}
+
+/// A thread that waits for a word of memory to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FutexWait {
+    /// The thread, by its number.
+    pub thread: u32,
+    /// Address of the word.
+    pub address: usize,
+    /// Which ones of those that wait it is: who wakes may name some by a bit that they have in common.
+    pub bits: u32,
 }
 
 /// A thread of a rank.

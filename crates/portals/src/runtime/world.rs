@@ -11,7 +11,8 @@ use super::{
     preempt::{self, Polls},
     stdio,
     threads::{
-        Barrier, ConditionWait, Entry, Hook, Idle, Looks, POLL, Pmi, Rank, Reason, Status, Thread, Waiting,
+        Barrier, ConditionWait, Entry, FutexWait, Hook, Idle, Looks, POLL, Pmi, Rank, Reason, Status, Thread,
+        Waiting,
     },
 };
 use crate::{
@@ -49,6 +50,8 @@ pub struct World {
     pub pmi: Pmi,
     /// Threads that wait at a condition, in the order in which they came.
     pub conditions: Vec<ConditionWait>,
+    /// Threads that wait for words of memory, in the order in which they came.
+    pub futexes: Vec<FutexWait>,
     /// Threads that have recursive mutexes, and how many times, by rank and address.
     pub mutexes: SortedMap<(RankId, usize), (u32, u32)>,
     /// Barriers of threads, by rank and address.
@@ -138,6 +141,7 @@ impl World {
             ranks: Column::default(),
             pmi: Pmi::default(),
             conditions: Vec::new(),
+            futexes: Vec::new(),
             mutexes: SortedMap::new(),
             barriers: SortedMap::new(),
             keys: 0,
@@ -182,7 +186,8 @@ impl World {
         }
     }
 
-    fn wake(&mut self, thread: u32) {
+    /// A thread goes on that waits; others are not disturbed.
+    pub fn wake(&mut self, thread: u32) {
         let t = &mut self.threads[thread as usize];
         if t.waiting != Waiting::No {
             debug_assert!(t.result.is_none(), "a thread that is over waits for nothing");
@@ -213,7 +218,7 @@ impl World {
     /// A new thread of a rank; it may run at once.
     pub fn spawn(&mut self, rank: RankId, entry: Entry) -> u32 {
         self.active();
-        if let Entry::Thread(..) = entry {
+        if let Entry::Thread(..) | Entry::Timer(_) = entry {
             self.record(|r| {
                 r.give_up(format!("rank {rank} has several threads, and a record has one of each rank"))
             });

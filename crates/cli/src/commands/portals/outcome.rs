@@ -101,8 +101,7 @@ pub fn print_outcome(report: &Report, args: &PortalsRunArgs, console: &mut Conso
         let time = time::display(report.time);
         console.remark(&format!("simulated {time}: {} messages, {} B on the network", c.messages, c.bytes));
         if c.lost + c.sent_again + c.given_up > 0 {
-            let line = format!("{} lost, {} sent again, {} given up", c.lost, c.sent_again, c.given_up);
-            console.remark(&line);
+            console.remark(&format!("{} lost, {} sent again, {} given up", c.lost, c.sent_again, c.given_up));
         }
     }
     let mut failed = false;
@@ -160,6 +159,7 @@ fn signal_name(signal: i32) -> &'static str {
         15 => "SIGTERM",
         24 => "SIGXCPU (it computed without any call for longer than --host-limit)",
         31 => "SIGSYS (a call of the system that is none)",
+        5 => "SIGTRAP",
         _ => "a signal",
     }
 }
