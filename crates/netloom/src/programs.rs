@@ -17,7 +17,7 @@ use std::{
     cell::RefCell,
     fs,
     path::{Path, PathBuf},
-    process::{Command as Process, Stdio},
+    process::Command as Process,
     rc::Rc,
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
@@ -96,8 +96,8 @@ pub(crate) const PROBES: &str = "-fstack-clash-protection";
 fn knows_probes(compiler: &str) -> bool {
     let mut asked = Process::new(compiler);
     asked.args([PROBES, "-Werror", "-x", "c", "-fsyntax-only", "/dev/null"]);
-    asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    asked.status().is_ok_and(|status| status.success())
+    // What it says is not shown.
+    asked.output().is_ok_and(|said| said.status.success())
 }
 
 /// Calls the C compiler (the environment's CC, or cc) for a shared object that binds to its own functions first and leaves the rest to be found
