@@ -6,9 +6,10 @@
 #![allow(unsafe_code, reason = "calls of the system on descriptors of programs")]
 
 use super::{
+    idle_polls::looked,
     spans::now_at,
     threads::Reason,
-    world::{looked, wait, with},
+    world::{wait, with},
 };
 use base::time::{NS, Ps, US};
 use std::ffi::{c_int, c_short, c_void};

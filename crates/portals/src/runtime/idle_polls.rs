@@ -5,7 +5,7 @@
 
 use super::{
     threads::{Looks, Status, Thread, Waiting},
-    world::World,
+    world::{World, suspend, with},
 };
 
 /// Looks in vain of a thread after which it is taken for one that looks for ever.
@@ -13,6 +13,15 @@ pub const ENOUGH: u64 = 1 << 20;
 
 /// Looks after which all threads are gone through again.
 const AGAIN: u64 = 1 << 12;
+
+/// The thread that runs looked and found nothing: the end of the run, if nobody ever will find anything.
+pub fn looked(call: &'static str) {
+    if with(|w, _| w.looked(call)) {
+        loop {
+            suspend();
+        }
+    }
+}
 
 impl World {
     /// Something happened or was done: looks before it count for nothing.

@@ -2,6 +2,7 @@
 
 use super::{
     guard::{get, put},
+    idle_polls,
     threads::Reason,
     world::{self, enter, leave, wait_for_step, with},
 };
@@ -214,7 +215,7 @@ fn operand(op: Op, from: *const u8) -> Answer<Op> {
 
 /// A look found nothing: time passes.
 fn missed(call: &'static str) {
-    world::looked(call);
+    idle_polls::looked(call);
     world::pause(with(|w, rank| w.machine.miss_time(rank, &mut w.ranks[rank].misses)));
 }
 

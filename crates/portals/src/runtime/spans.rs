@@ -1,8 +1,9 @@
 //! Spans and instants as programs give them, and the time of a look that found nothing.
 
 use super::{
+    idle_polls::looked,
     preempt,
-    world::{idle, looked, with},
+    world::{idle, with},
 };
 use base::time::{NS, Ps, S};
 use std::ffi::c_long;

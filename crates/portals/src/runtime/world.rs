@@ -389,7 +389,7 @@ impl World {
 }
 
 /// Gives the processor up; returns when the thread is resumed.
-fn suspend() {
+pub(super) fn suspend() {
     let yielder = with(|w, _| w.threads[w.current as usize].yielder);
     debug_assert!(!yielder.is_null(), "a thread that runs was resumed");
     preempt::passed();
@@ -505,15 +505,6 @@ pub fn poll_memory(Polls { idle, at }: Polls) {
         let served = w.machine.served[rank];
         w.record(|r| r.served(rank, served));
     });
-}
-
-/// The thread that runs looked and found nothing: the end of the run, if nobody ever will find anything.
-pub fn looked(call: &'static str) {
-    if with(|w, _| w.looked(call)) {
-        loop {
-            suspend();
-        }
-    }
 }
 
 /// Calls a function that the program gave to be called at an end.
