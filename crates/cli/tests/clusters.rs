@@ -72,7 +72,7 @@ fn lanes_without_levels_hide_no_circle() {
     let path = experiment(&files, &cluster, &routing.replace("TABLES", &tables).replace("LANES", &lanes));
     let run = netloom(&["check", &path]);
     assert!(
-        run.status == 5 && run.err.contains("240 paths have no service level"),
+        run.status == 3 && run.err.contains("240 paths have no service level"),
         "{} {}",
         run.status,
         run.err

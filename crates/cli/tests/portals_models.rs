@@ -93,6 +93,29 @@ fn puts_of_any_size_ask_nobody_and_a_contradiction_is_printed() {
     assert!(errors.contains("warning: `latency` is 50 us, and paths of [fabric] take"), "{errors}");
 }
 
+/// Where links are faster than the bus a put takes as long as the bus does, however fast they are; where they are slower, as long as they do.
+#[test]
+fn no_put_is_faster_than_the_bus() {
+    let Some(program) = compile("examples/portals/rate.c") else { return };
+    let each = |rate: &str, bytes: u64, kind: &str| {
+        let link = SWITCH.replace("bandwidth = \"10 GB/s\"", &format!("bandwidth = \"{rate}\""));
+        program.machine(&link.replace("byte_gap = \"100 ps\"\n", ""));
+        let run = ["put", &bytes.to_string(), "10", "1"];
+        before(&program.on(kind, 2, &run), " us each")
+    };
+    for kind in KINDS {
+        let more = |rate: &str| each(rate, 2 << 20, kind) - each(rate, 1 << 20, kind);
+        // 1 MiB more at 11.1 GB/s, and at 5 GB/s.
+        let (fast, faster, slow) = (more("100 GB/s"), more("400 GB/s"), more("5 GB/s"));
+        let bus = (1 << 20) as f64 / 11.1e3;
+        assert!(
+            (fast - bus).abs() < 0.02 * bus && (faster - fast).abs() < 0.01 * bus,
+            "{kind}: {fast} {faster} of {bus}"
+        );
+        assert!((slow - (1 << 20) as f64 / 5e3).abs() < 0.02 * slow, "{kind}: {slow}");
+    }
+}
+
 /// Two pairs over one link between two routers: flow and packet share it, delay knows no such thing.
 #[test]
 fn contention_is_what_a_model_makes_of_it() {

@@ -361,13 +361,12 @@ impl Reader<'_> {
         }
         let default = Rc::clone(&self.default);
         let routes = own.as_deref().unwrap_or(&default);
-        let given = own.is_none() && chain.len() > 1;
         // One destination of a default is no more than the arrow's bytes.
-        graph.products += if given { (routes.len() as u64).saturating_sub(1) } else { 0 };
+        let given = own.is_none() && routes.len() > 1;
         for pair in chain.windows(2) {
             // Few bytes may stand for many edges.
             let edges = pair[0].len() as u64 * pair[1].len() as u64;
-            if edges > 1 || chain.len() > 2 {
+            if edges > 1 || chain.len() > 2 || given {
                 let product = edges * (1 + routes.len() as u64);
                 graph.products += product;
                 if product > MAX_PRODUCT || graph.products > MAX_PRODUCTS {
