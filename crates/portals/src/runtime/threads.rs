@@ -147,7 +147,7 @@ pub struct Thread {
     pub result: Option<usize>,
 }
 
-/// A wait that a record has as a time, or may have to: see [`World::idles`](super::world::World::idles).
+/// A wait that a record has as a time, or may have to: see `World::idles`.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
     /// When it began.
