@@ -102,7 +102,9 @@ impl Clock {
     fn cost(&self, events: u64, chunk_hops: Option<u64>, partitions: u32, threads: u32) -> Performance {
         let wall_s = self.begun.elapsed().as_secs_f64();
         let cpu_s = self.cpu.and_then(|before| cpu_time(self.scheduling).map(|now| now - before));
-        let time = cpu_s.filter(|&t| threads == 1 && t > 0.0).unwrap_or(wall_s).max(1e-9);
+        // A run between two ticks of the scheduler has taken none, as far as the system says: that is not known, and not nothing.
+        let cpu_s = cpu_s.filter(|&t| t > 0.0);
+        let time = cpu_s.filter(|_| threads == 1).unwrap_or(wall_s).max(1e-9);
         debug_assert!(time > 0.0, "rates are of some time");
         Performance {
             wall_s,
@@ -131,35 +133,19 @@ fn cpu_time(scheduling: Scheduling) -> Option<f64> {
 /// Processor time of the calling thread in seconds, where the system says.
 #[must_use]
 pub fn thread_time() -> Option<f64> {
-    clock::time(clock::THREAD)
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
 }
 
-fn process_time() -> Option<f64> {
-    clock::time(clock::PROCESS)
-}
-
-/// Clocks of processor time. They count what has run since the scheduler last looked as well: runs shorter than its tick have a time, too.
 #[cfg(unix)]
-mod clock {
-    use rustix::time::{ClockId, clock_gettime};
-
-    pub const THREAD: ClockId = ClockId::ThreadCPUTime;
-    pub const PROCESS: ClockId = ClockId::ProcessCPUTime;
-
-    pub fn time(id: ClockId) -> Option<f64> {
-        let time = clock_gettime(id);
-        Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
-    }
+fn process_time() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
 
 #[cfg(not(unix))]
-mod clock {
-    pub const THREAD: () = ();
-    pub const PROCESS: () = ();
-
-    pub fn time((): ()) -> Option<f64> {
-        None
-    }
+fn process_time() -> Option<f64> {
+    None
 }
 
 /// Largest resident memory of this process so far, where the system says.
