@@ -65,8 +65,10 @@ fn lanes_without_levels_hide_no_circle() {
         assert!(status == 5 && report["sound"] == false && report["credit_loop"].is_array(), "{report}");
         let unknown = report["unknown_paths"].as_u64().expect("a number");
         assert!(unknown == 0 && more.is_empty() || unknown >= 239, "{report}");
+        assert_eq!(report["credit_loop_by_unknown_paths"], unknown > 0, "{report}");
     }
     let run = netloom(&["fabric", "verify", &cluster, &tables, &lanes]);
+    assert!(run.out.contains("wait for each other where paths without a service level use level 0:"));
     assert!(run.out.contains("240 paths without a service level use level 0"), "{}", run.out);
     let routing = "tables = \"TABLES\"\nlanes = \"LANES\"\n[routing]\nalgorithm = \"forwarding\"\n";
     let path = experiment(&files, &cluster, &routing.replace("TABLES", &tables).replace("LANES", &lanes));

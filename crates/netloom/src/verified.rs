@@ -61,10 +61,11 @@ pub fn text(subnet: &Subnet, r: &Report) -> String {
         paths => format!("; {paths} paths without a service level use level 0"),
     };
     lines.push(("lanes", format!("{}{unknown}", r.lanes)));
-    match &r.cycle {
+    let of = if r.cycle.is_some() { "" } else { " where paths without a service level use level 0" };
+    match r.any_cycle() {
         None => lines.push(("credit loop", "none".to_owned())),
         Some(cycle) => {
-            lines.push(("credit loop", format!("{} channels wait for each other:", cycle.len())));
+            lines.push(("credit loop", format!("{} channels wait for each other{of}:", cycle.len())));
             lines.extend(cycle.iter().map(|c| ("", c.label(subnet))));
         }
     }
@@ -76,7 +77,7 @@ pub fn text(subnet: &Subnet, r: &Report) -> String {
 pub fn object(subnet: &Subnet, r: &Report) -> Json {
     let by: serde_json::Map<String, Json> =
         lengths(r).iter().map(|(l, n)| (l.to_string(), json!(n))).collect();
-    let cycle: Option<Vec<String>> = r.cycle.as_ref().map(|c| c.iter().map(|c| c.label(subnet)).collect());
+    let cycle: Option<Vec<String>> = r.any_cycle().map(|c| c.iter().map(|c| c.label(subnet)).collect());
     let planes = subnet.tables.as_ref().map_or(1, |t| t.planes);
     let lost: Vec<String> = r.lost.iter().map(|l| lost(subnet, l)).collect();
     json!({
@@ -85,6 +86,7 @@ pub fn object(subnet: &Subnet, r: &Report) -> Json {
         "load": {"links": r.load.links, "unused": r.load.unused, "min": r.load.min, "max": r.load.max, "mean": r.load.mean,
                  "sigma": r.load.sigma},
         "lanes": r.lanes, "unknown_paths": r.unknown, "credit_loop": cycle,
+        "credit_loop_by_unknown_paths": r.cycle_at_level_0.is_some(),
     })
 }
 

@@ -66,6 +66,15 @@ impl<'a> Dependencies<'a> {
         bits[bit / 64] |= 1 << (bit % 64);
     }
 
+    /// Adds what another set of the same network holds.
+    pub(super) fn merge(&mut self, other: &Self) {
+        debug_assert!(self.next.len() == other.next.len(), "one network has one set of channels");
+        for (own, bits) in self.next.iter_mut().zip(&other.next) {
+            own.resize(own.len().max(bits.len()), 0);
+            own.iter_mut().zip(bits).for_each(|(own, bits)| *own |= bits);
+        }
+    }
+
     fn follow(&self, channel: usize, out: &mut Vec<usize>) {
         let edge = (channel / LANES) as u32;
         let outs = self.subnet.out(self.subnet.edges[edge as usize].to);

@@ -5,7 +5,8 @@
 //! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
 //! it, a pair counted once for each identifier of its receiver: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
 //! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
-//! Without service levels all messages use one lane; where files give levels of some paths, the others use level 0 and are counted.
+//! Without service levels all messages use one lane. Where files give levels of some paths, those are judged by themselves; a second
+//! look gives the others level 0, as messages without path records have it.
 
 mod cycle;
 
@@ -49,10 +50,12 @@ pub struct Report {
     pub loads: Vec<u64>,
     /// Lanes in use, 1 if none are known.
     pub lanes: u8,
-    /// Paths without a service level, although lanes or other levels are given: they use level 0.
+    /// Paths without a service level, although lanes or other levels are given.
     pub unknown: u64,
-    /// Channels that wait for each other, if there are such.
+    /// Channels that wait for each other, by paths whose service level is known, if there are such.
     pub cycle: Option<Vec<Channel>>,
+    /// Channels that wait for each other once paths without a service level use level 0, if only that closes a cycle.
+    pub cycle_at_level_0: Option<Vec<Channel>>,
 }
 
 /// Statistics over directed links between switches.
@@ -73,10 +76,16 @@ pub struct Load {
 }
 
 impl Report {
-    /// True if every message arrives and none can wait in a circle.
+    /// True if every message arrives and none can wait in a circle, whatever is not given.
     #[must_use]
     pub fn sound(&self) -> bool {
-        self.unreached == 0 && self.loops == 0 && self.cycle.is_none()
+        self.unreached == 0 && self.loops == 0 && self.any_cycle().is_none()
+    }
+
+    /// The cycle that was found, of known levels or with level 0 for the others.
+    #[must_use]
+    pub fn any_cycle(&self) -> Option<&[Channel]> {
+        self.cycle.as_deref().or(self.cycle_at_level_0.as_deref())
     }
 
     /// Mean number of links of a way.
@@ -99,7 +108,11 @@ pub fn verify(subnet: &Subnet, tables: &Tables) -> Report {
         }
     }
     walk.report.load = load(subnet, &walk.report.loads);
-    walk.report.cycle = walk.dependencies.cycle();
+    walk.report.cycle = walk.known.cycle();
+    if let (None, Some(mut all)) = (&walk.report.cycle, walk.at_level_0) {
+        all.merge(&walk.known);
+        walk.report.cycle_at_level_0 = all.cycle();
+    }
     walk.report
 }
 
@@ -162,10 +175,13 @@ struct Walk<'a> {
     subnet: &'a Subnet,
     tables: &'a Tables,
     report: Report,
-    dependencies: Dependencies<'a>,
+    /// What paths of known levels cross.
+    known: Dependencies<'a>,
+    /// What paths without a level cross at level 0, if there are such.
+    at_level_0: Option<Dependencies<'a>>,
     path: Vec<u32>,
-    /// By edge: service levels (bits) with which it was entered in this row.
-    seen: Vec<u16>,
+    /// By edge: service levels (bits; 16 for none) with which it was entered in this row.
+    seen: Vec<u32>,
     touched: Vec<u32>,
 }
 
@@ -183,10 +199,10 @@ impl<'a> Walk<'a> {
             lanes: 1,
             unknown: 0,
             cycle: None,
+            cycle_at_level_0: None,
         };
-        let dependencies = Dependencies::new(subnet);
-        let seen = vec![0; subnet.edges.len()];
-        Self { subnet, tables, report, dependencies, path: Vec::new(), seen, touched: Vec::new() }
+        let (known, seen) = (Dependencies::new(subnet), vec![0; subnet.edges.len()]);
+        Self { subnet, tables, report, known, at_level_0: None, path: Vec::new(), seen, touched: Vec::new() }
     }
 
     /// All ways to one local identifier of a host.
@@ -226,12 +242,12 @@ impl<'a> Walk<'a> {
     /// Notes which channels the present path crosses one after the other.
     fn depend(&mut self, row: u32, source: u32) {
         let subnet = self.subnet;
-        let sl = match &subnet.lanes {
-            None => 0,
-            Some(lanes) => {
-                self.report.unknown += u64::from(lanes.sl(subnet, row, source) == UNKNOWN);
-                lanes.level(subnet, row, source)
-            }
+        let level = subnet.lanes.as_ref().map_or(0, |lanes| lanes.sl(subnet, row, source));
+        let (sl, bit, dependencies) = if level == UNKNOWN {
+            self.report.unknown += 1;
+            (0, 1 << 16, self.at_level_0.get_or_insert_with(|| Dependencies::new(subnet)))
+        } else {
+            (level, 1 << (level & 15), &mut self.known)
         };
         let mut before = None;
         for pair in self.path.windows(2) {
@@ -246,11 +262,10 @@ impl<'a> Walk<'a> {
             self.report.lanes = self.report.lanes.max(lane + 1);
             let channel = Channel { edge: pair[1], lane };
             if let Some(before) = before {
-                self.dependencies.add(before, channel);
+                dependencies.add(before, channel);
             }
             before = Some(channel);
             // From here on a way that came by the same link with the same level is the same.
-            let bit = 1 << (sl & 15);
             let seen = &mut self.seen[pair[0] as usize];
             if *seen == 0 {
                 self.touched.push(pair[0]);
