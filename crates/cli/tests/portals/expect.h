@@ -1,4 +1,4 @@
-/* Checks that end the rank, for programs of either dialect. */
+/* Checks that end the rank, for programs of either dialect, in C or C++. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,4 +11,4 @@
     } while (0)
 #define OK(call) EXPECT((call) == PTL_OK)
 
-static int rank, size;
+static int rank = -1, size;

@@ -1,4 +1,5 @@
 // What C++20 and futures build on words that threads wait for, and such words themselves: each waits as long as the other thread sleeps, in simulated time.
+#include "expect.h"
 #include <pmi.h>
 #include <atomic>
 #include <barrier>
@@ -20,16 +21,6 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            std::fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank, #what); \
-            std::exit(1);                                                                          \
-        }                                                                                          \
-    } while (0)
-
-static int rank = -1;
 
 static long now()
 {

@@ -1,4 +1,5 @@
 // What C++ has once in a process: statics of inline functions and templates, exceptions under way, streams, clocks, constructors and destructors.
+#include "expect.h"
 #include <pmi.h>
 #include <chrono>
 #include <cstdio>
@@ -13,15 +14,6 @@
 #include <thread>
 #include <unistd.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            std::fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank, #what); \
-            std::exit(1);                                                                          \
-        }                                                                                          \
-    } while (0)
-
-static int rank = -1, size;
 static thread_local int own = 5;
 
 inline int &counter()
