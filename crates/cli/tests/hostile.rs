@@ -456,7 +456,7 @@ fn the_present_directory_is_not_in_the_results() {
     assert_eq!(inside, from(folder.path(), absolute.to_str().unwrap(), "c"));
 }
 
-/// Counts in small files are answered with a mistake, not with memory: each command has 1.5 GB of addresses.
+/// Counts in small files are answered with a mistake, not with memory: each command has 1.5 GB of addresses or less.
 #[cfg(target_os = "linux")]
 #[test]
 fn counts_in_files_take_no_memory() {
@@ -470,14 +470,36 @@ fn counts_in_files_take_no_memory() {
     checkpoint.extend(u64::MAX.to_le_bytes());
     checkpoint.extend([0; 64]);
     fs::write(at("run.checkpoint"), checkpoint).unwrap();
-    for arguments in [
-        &["trace", "info", &at("many.goal")][..],
-        &["fabric", "metrics", &at("many.toml")],
-        &["fabric", "metrics", &at("large.toml")],
-        &["resume", &at("run")],
+    // As many jobs and elements as fit an experiment, more bytes than may, and a group that all of 2,000 ranks name a thousand times.
+    let good = fs::read_to_string("tests/good.toml").unwrap();
+    let room = (2 << 20) - good.len();
+    fs::write(at("jobs.toml"), good.clone() + &"[[job]]\n".repeat(room / 8)).unwrap();
+    fs::write(at("list.toml"), good.clone() + "[output]\nx = [" + &"1,".repeat(room / 2 - 10) + "]\n")
+        .unwrap();
+    fs::write(at("long.toml"), good + &"\n".repeat(room + 1)).unwrap();
+    let named = "ranks 2000\nall { repeat 1000 { define [0 to (size-1)] as D\n free_comm D } }\n";
+    fs::write(at("groups.ranks"), named).unwrap();
+    for (kilobytes, arguments) in [
+        (1_500_000, &["trace", "info", &at("many.goal")][..]),
+        (1_500_000, &["fabric", "metrics", &at("many.toml")]),
+        (1_500_000, &["fabric", "metrics", &at("large.toml")]),
+        (1_500_000, &["resume", &at("run")]),
+        (400_000, &["check", &at("jobs.toml")]),
+        (400_000, &["check", &at("list.toml")]),
+        (400_000, &["check", &at("long.toml")]),
+        (
+            400_000,
+            &[
+                "check",
+                "tests/good.toml",
+                "--set",
+                &format!("job=[{{workload='trace',file='{}'}}]", at("groups.ranks")),
+            ],
+        ),
     ] {
         let mut command = std::process::Command::new("sh");
-        command.args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_netloom")]);
+        let limited = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_netloom")]);
         let output = command.args(arguments).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(3 | 4 | 6)), "{arguments:?}: {} {text}", output.status);

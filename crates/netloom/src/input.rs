@@ -9,7 +9,7 @@ use std::{
 use workload::program::{file::Format, input as programs};
 
 /// Largest experiment file.
-const MAX_FILE: u64 = 3 << 20;
+const MAX_FILE: u64 = 2 << 20;
 
 /// Largest file of scenarios.
 pub const MAX_FILE_OF_SCENARIOS: u64 = 4 << 30;

@@ -23,6 +23,9 @@ use workload::registry::{
 /// Jobs that copies may make, with those before them: some kilobytes each.
 const MAX_JOBS: u64 = 1 << 14;
 
+/// Jobs that a file may write one by one. Those behind are counted as one mistake: a few bytes of a file are not to take a kilobyte.
+const MAX_WRITTEN: usize = 1 << 16;
+
 /// A job as written, or one of its copies.
 #[derive(Clone)]
 pub struct Job {
@@ -74,7 +77,11 @@ pub(super) fn read_jobs(
                 diagnostics.push(diagnostic.help(help));
             }
             let (mut jobs, mut keys) = (Vec::new(), None);
-            for (i, item) in items.iter().enumerate() {
+            if let Some(item) = items.get(MAX_WRITTEN) {
+                let message = format!("there are {} jobs; a file has {MAX_WRITTEN} at most", items.len());
+                diagnostics.push(Diagnostic::new(item.place, message).help("`copies` of a job makes many"));
+            }
+            for (i, item) in items.iter().take(MAX_WRITTEN).enumerate() {
                 let job = read_job(i, item, time, file.choices, &mut keys, diagnostics);
                 if let Some(job) = job {
                     jobs.extend(copies(job, MAX_JOBS.saturating_sub(jobs.len() as u64), diagnostics));
