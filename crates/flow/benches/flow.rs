@@ -6,40 +6,21 @@
 //!
 //! `cargo bench -p netloom-flow --bench flow -- errors` prints how far messages are off with an accuracy of 0.3, 1 and 3 %: relative errors of their latencies against exact mode.
 
-use base::{
-    index::{RankId, TerminalId},
-    time::Ps,
-};
+use base::{index::RankId, time::Ps};
 use fabric::graph::Fabric;
-use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
-use model::{
-    samples::{int, link, routing, topology},
-    setup::{JobSetup, Measure, Until},
-};
+use flow::{FlowConfig, FlowSetup, rules::Rules, samples, simulate};
+use model::samples::{int, link, open_loop, routing, topology};
 use results::table::Column;
 use std::sync::Arc;
 use workload::{
     program::list::{List, Rank, recv, send},
     registry::Work,
-    traffic::{Message, Traffic},
+    traffic::Message,
 };
 
 /// Messages of each rank in the order of their times.
-struct Pairs(Vec<Vec<Message>>);
-
-impl Traffic for Pairs {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        self.0[rank.index()].get(index as usize).copied()
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
+fn pairs(all: Vec<Vec<Message>>) -> Work {
+    open_loop(move |rank, index, _| all[rank.index()].get(index as usize).copied())
 }
 
 /// Numbers without order, the same in every run.
@@ -59,7 +40,7 @@ fn all_at_once(hosts: u32, bytes: impl Fn(u64) -> u64) -> Work {
             })
             .collect()
     };
-    Work::Traffic(Arc::new(Pairs((0..hosts).map(of).collect())))
+    pairs((0..hosts).map(of).collect())
 }
 
 /// So many flows at once between random hosts.
@@ -71,7 +52,7 @@ fn random_at_once(hosts: u32, flows: u64, bytes: impl Fn(u64) -> u64) -> Work {
         let to = (from + 1 + (draw >> 32) as u32 % (hosts - 1)) % hosts;
         all[from as usize].push(Message { time: 0, destination: RankId::new(to), bytes: bytes(n) });
     }
-    Work::Traffic(Arc::new(Pairs(all)))
+    pairs(all)
 }
 
 /// Messages of 1 kB to 1 MB, as many in each decade, that arrive at random at half of what the hosts' links carry.
@@ -89,14 +70,14 @@ fn arriving(hosts: u32, each: u64) -> Work {
         }
         all
     };
-    Work::Traffic(Arc::new(Pairs((0..hosts).map(of).collect())))
+    pairs((0..hosts).map(of).collect())
 }
 
 /// So many flows at once from host 0 to host 1.
 fn one_pair(hosts: u32, flows: u64) -> Work {
     let mut all: Vec<Vec<Message>> = vec![Vec::new(); hosts as usize];
     all[0].extend((0..flows).map(|n| Message { time: 0, destination: RankId::new(1), bytes: size(n) }));
-    Work::Traffic(Arc::new(Pairs(all)))
+    pairs(all)
 }
 
 /// In step d everybody sends to the rank d after it and receives from the one d before, then goes on.
@@ -147,28 +128,9 @@ fn program(ranks: Vec<Rank>) -> Work {
 }
 
 fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
-    FlowSetup {
-        fabric: Arc::clone(fabric),
-        routing: Some(routing(fabric, algorithm, &[])),
-        change: None,
-        links: vec![link(12_500_000_000, 200_000, 2, 1024); fabric.classes().len()],
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work,
-            placement: TerminalId::first(fabric.terminals()).collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config: FlowConfig { eager: 1 << 30, ..FlowConfig::new(Rules::plain()) },
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure::default(),
-        check: false,
-        energy: None,
-        node: None,
-    }
+    let config = FlowConfig { eager: 1 << 30, ..FlowConfig::new(Rules::plain()) };
+    let links = vec![link(12_500_000_000, 200_000, 2, 1024); fabric.classes().len()];
+    FlowSetup { links, ..samples::setup(fabric, Some(routing(fabric, algorithm, &[])), work, config) }
 }
 
 fn tree(k: u64, work: Work) -> FlowSetup {

@@ -128,10 +128,7 @@ mod tests {
         rng::{Purpose, Stream},
         sorted::SortedSet,
     };
-    use model::{
-        samples::{int, link, routing, topology},
-        setup::{Measure, Until},
-    };
+    use model::samples::{int, open_loop, routing, topology};
 
     /// Tags come again as soon as their messages are over, under a routing that divides by load: each arrives once, and those that are over are left
     /// alone.
@@ -144,21 +141,9 @@ mod tests {
             ("global_ports_per_router", 2),
         ];
         let fabric = topology("dragonfly", &sizes.map(|(name, n)| (name, int(n))));
-        let setup = FlowSetup {
-            routing: Some(routing(&fabric, "ugal-l", &[])),
-            change: None,
-            links: vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()],
-            jobs: Vec::new(),
-            config: FlowConfig::new(Rules::plain()),
-            seed: 1,
-            until: Until::Time(1 << 50),
-            warmup: 0,
-            measure: Measure::default(),
-            check: false,
-            energy: None,
-            node: None,
-            fabric,
-        };
+        let (routing, none) = (routing(&fabric, "ugal-l", &[]), open_loop(|_, _, _| None));
+        let setup = crate::samples::setup(&fabric, Some(routing), none, FlowConfig::new(Rules::plain()));
+        let setup = FlowSetup { jobs: Vec::new(), ..setup };
         let mut network = Interfaces::new(&setup).expect("a setup that can be run");
         let mut random = Stream::new(1, Purpose::Test, 31);
         let (mut now, mut under_way, mut arrived) = (0, SortedSet::new(), Vec::new());

@@ -26,6 +26,7 @@ pub mod pair;
 pub mod received;
 pub mod rules;
 pub mod run;
+pub mod samples;
 pub mod scenarios;
 pub mod sharing;
 pub mod solver;

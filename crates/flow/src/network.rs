@@ -455,12 +455,9 @@ fn opposite(fabric: &Fabric, link: LinkId) -> Option<LinkId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowConfig, FlowSetup, context::context, rules::Rules};
+    use crate::{FlowConfig, context::context, rules::Rules};
     use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
-    use model::{
-        samples::{int, link, routing, topology},
-        setup::{Measure, Until},
-    };
+    use model::samples::{int, open_loop, routing, topology};
     use std::sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -503,21 +500,9 @@ mod tests {
         let up = [("up", base::param::Value::Text("random".to_owned()))];
         let inner = routing(&fabric, "nearest-common-ancestor", &up);
         let one_way = Arc::new(OneWay { inner, asked: AtomicU64::new(0) });
-        let setup = FlowSetup {
-            routing: Some(Arc::clone(&one_way) as Arc<dyn Routing>),
-            change: None,
-            links: vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()],
-            jobs: Vec::new(),
-            config: FlowConfig::new(Rules::cm02()),
-            seed: 1,
-            until: Until::Time(1_000_000_000),
-            warmup: 0,
-            measure: Measure::default(),
-            check: false,
-            energy: None,
-            node: None,
-            fabric,
-        };
+        let routing = Arc::clone(&one_way) as Arc<dyn Routing>;
+        let none = open_loop(|_, _, _| None);
+        let setup = crate::samples::setup(&fabric, Some(routing), none, FlowConfig::new(Rules::cm02()));
         let cx = context(&setup).expect("a setup that can be run");
         let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
         let mut network = Network::new(&cx, &mut sharing);

@@ -8,7 +8,7 @@ use base::{
     registry::Registered,
     time::Ps,
 };
-use common::{List, US};
+use common::US;
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
@@ -34,7 +34,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
 }
 
 fn list(messages: &[(Ps, u32, u32, u64)]) -> Work {
-    Work::Traffic(Arc::new(List(messages.to_vec())))
+    common::list(messages.to_vec())
 }
 
 fn run(setup: &FlowSetup) -> (Summary, Vec<Table>) {

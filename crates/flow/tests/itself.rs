@@ -3,7 +3,7 @@
 mod common;
 
 use base::{index::TerminalId, registry::Registered, time::Ps};
-use common::{List as Messages, US, setup};
+use common::{US, list, setup};
 use fabric::{
     graph::Fabric,
     registry::{ROUTINGS, TOPOLOGIES, values},
@@ -21,7 +21,7 @@ use workload::{
 /// Each rank on a fabric sends itself one message of so many bytes.
 fn itself(fabric: &Fabric, bytes: u64) -> Work {
     let ranks = fabric.reachable().count() as u32;
-    Work::Traffic(Arc::new(Messages((0..ranks).map(|rank| (0, rank, rank, bytes)).collect())))
+    list((0..ranks).map(|rank| (0, rank, rank, bytes)).collect())
 }
 
 /// Latencies of all messages, in any order.

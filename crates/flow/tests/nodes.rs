@@ -1,11 +1,8 @@
 //! Several ranks on a terminal of the flow model: cores, memory, and the link that messages leaving share.
 
 use base::{index::TerminalId, rate::Bandwidth, time::Ps};
-use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
-use model::{
-    samples::int,
-    setup::{JobSetup, Measure, Until},
-};
+use flow::{FlowConfig, rules::Rules, simulate};
+use model::{samples::int, setup::Measure};
 use packet::samples;
 use ranks::node::{Kernel, Memory, Node};
 use results::summary::{Sent, State, Summary};
@@ -33,28 +30,14 @@ fn chain(ops: &[Op]) -> Rank {
 fn run(ranks: &[Rank], each: u32, cores: Option<u32>, kernel: Kernel) -> Summary {
     let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let memory = Memory { latency: 80_000, bandwidth: Bandwidth::new(4_000_000_000, 1), channels: 1 };
-    let setup = FlowSetup {
-        routing: Some(samples::routing(&fabric, "shortest-path", &[])),
-        change: None,
-        links: vec![samples::link(1_000_000_000, US, 2, 1024); fabric.classes().len()],
-        fabric,
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work: Work::Program(Arc::new(List::new(ranks.to_vec()))),
-            placement: (0..ranks.len() as u32).map(|r| TerminalId::new(r / each)).collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config: FlowConfig { eager: u64::MAX, ..FlowConfig::new(Rules::plain()) },
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure { operations: true, ..Measure::default() },
-        check: true,
-        energy: None,
-        node: Some(Node { cores, kernel, memory }),
-    };
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let config = FlowConfig { eager: u64::MAX, ..FlowConfig::new(Rules::plain()) };
+    let work = Work::Program(Arc::new(List::new(ranks.to_vec())));
+    let mut setup = flow::samples::setup(&fabric, Some(routing), work, config);
+    setup.jobs[0].placement = (0..ranks.len() as u32).map(|r| TerminalId::new(r / each)).collect();
+    setup.measure = Measure { operations: true, ..Measure::default() };
+    setup.check = true;
+    setup.node = Some(Node { cores, kernel, memory });
     let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(done.summary.verdict.state, State::Ok, "{:?}", done.summary.verdict);
     // What counts as computing is not more than there was.

@@ -7,7 +7,7 @@ use base::{
     rng::{Purpose, Stream},
     time::Ps,
 };
-use common::{List, US};
+use common::US;
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
@@ -21,12 +21,11 @@ use model::{
 use packet::samples;
 use results::summary::Summary;
 use std::sync::Arc;
-use workload::registry::Work;
 
 /// Equal shares, and routers without delay.
 fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, messages: Vec<(Ps, u32, u32, u64)>) -> FlowSetup {
     let config = FlowConfig { router_delay: 0, ..FlowConfig::new(Rules::plain()) };
-    common::setup(fabric, Some(routing), Work::Traffic(Arc::new(List(messages))), config)
+    common::setup(fabric, Some(routing), common::list(messages), config)
 }
 
 /// Bytes that arrive between two moments of the same run.

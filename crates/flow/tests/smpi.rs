@@ -6,8 +6,8 @@
 
 use base::{index::TerminalId, time::Ps};
 use fabric::topology::platform::{fabric, parse};
-use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
-use model::setup::{JobSetup, Measure, Until};
+use flow::{FlowConfig, rules::Rules, samples, simulate};
+use model::setup::Measure;
 use results::summary::State;
 use std::{
     fs,
@@ -54,28 +54,10 @@ fn here(name: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
     let program = lower::lower(Arc::new(script), options).unwrap();
     let mut config = FlowConfig { direct: Some(16), ..FlowConfig::new(Rules::smpi()) };
     differ(&mut config);
-    let setup = FlowSetup {
-        fabric,
-        routing: None,
-        change: None,
-        links: Vec::new(),
-        jobs: vec![JobSetup {
-            name: name.to_owned(),
-            work: Work::Program(program),
-            placement: (0..12).map(TerminalId::new).collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config,
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure { operations: true, ..Measure::default() },
-        check: true,
-        energy: None,
-        node: None,
-    };
+    let mut setup = samples::setup(&fabric, None, Work::Program(program), config);
+    setup.jobs[0].placement = (0..12).map(TerminalId::new).collect();
+    setup.measure = Measure { operations: true, ..Measure::default() };
+    setup.check = true;
     let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(done.summary.verdict.state, State::Ok, "{name}: {:?}", done.summary.verdict);
     let job = &done.summary.jobs[0];

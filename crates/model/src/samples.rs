@@ -2,6 +2,7 @@
 
 use crate::setup::LinkParams;
 use base::{
+    index::RankId,
     param::{Built, Param, Value, Values},
     rate::Bandwidth,
     registry::{Registered, find},
@@ -13,7 +14,10 @@ use fabric::{
     routing::Routing,
 };
 use std::sync::Arc;
-use workload::registry::{ARRIVALS, ArrivalChoice, JobContext, Shape, WORKLOADS, Work};
+use workload::{
+    registry::{ARRIVALS, ArrivalChoice, JobContext, Shape, WORKLOADS, Work},
+    traffic::{Message, Traffic},
+};
 
 /// A value for a strategy's parameters.
 #[must_use]
@@ -128,6 +132,31 @@ pub fn try_traffic(
         names: Arc::default(),
     };
     (entry.build)(&context, &values(entry, given))
+}
+
+/// Traffic whose messages a function gives, by rank, index and the time of the one before; nobody answers them.
+#[must_use]
+pub fn open_loop(message: impl Fn(RankId, u64, Ps) -> Option<Message> + Send + Sync + 'static) -> Work {
+    Work::Traffic(Arc::new(OpenLoop(message)))
+}
+
+struct OpenLoop<F>(F);
+
+impl<F: Fn(RankId, u64, Ps) -> Option<Message> + Send + Sync> Traffic for OpenLoop<F> {
+    fn message(&self, rank: RankId, index: u64, previous: Ps) -> Option<Message> {
+        let message = (self.0)(rank, index, previous)?;
+        debug_assert!(message.time >= previous, "times never decrease with the index");
+        Some(message)
+    }
+    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// A link class.

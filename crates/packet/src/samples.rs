@@ -16,7 +16,7 @@ use base::{
     registry::{Registered, find},
 };
 use fabric::{graph::Fabric, routing::Routing};
-pub use model::samples::{complete, int, link, routing, topology, traffic, try_traffic};
+pub use model::samples::{complete, int, link, open_loop, routing, topology, traffic, try_traffic};
 use model::setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Until};
 use std::sync::Arc;
 use workload::registry::Work;

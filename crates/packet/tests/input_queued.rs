@@ -18,7 +18,7 @@ use packet::{
 };
 use results::summary::{State, Summary};
 use std::sync::Arc;
-use workload::registry::Work;
+use workload::traffic::Message;
 
 const US: u64 = 1_000_000;
 const NS: u64 = 1_000;
@@ -277,7 +277,10 @@ fn fixed_priority_starves_and_round_robin_does_not() {
             (16, 1, 32),
             ("uniform", "constant", 1.0),
         );
-        setup.jobs[0].work = Work::Traffic(Arc::new(ToLast { last: RankId::new(5), gap: 16 * NS }));
+        let last = RankId::new(5);
+        setup.jobs[0].work = samples::open_loop(move |rank, index, _| {
+            (rank != last).then_some(Message { time: index * 16 * NS, destination: last, bytes: 1024 })
+        });
         setup.packet.arbiter = arbiter;
         setup.until = Until::Time(400 * US);
         run(&setup)
@@ -287,29 +290,6 @@ fn fixed_priority_starves_and_round_robin_does_not() {
     assert!(unfair.verdict.detail.iter().any(|d| d.contains("terminal 4")), "{:?}", unfair.verdict.detail);
     let fair = row(Arbiter::RoundRobin);
     assert_eq!(fair.verdict.state, State::Saturated, "{:?}", fair.verdict);
-}
-
-/// Every rank but the last sends 1024 bytes to it, one message every `gap`.
-struct ToLast {
-    last: RankId,
-    gap: u64,
-}
-
-impl workload::traffic::Traffic for ToLast {
-    fn message(&self, rank: RankId, index: u64, _: u64) -> Option<workload::traffic::Message> {
-        let message =
-            workload::traffic::Message { time: index * self.gap, destination: self.last, bytes: 1024 };
-        (rank != self.last).then_some(message)
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
 }
 
 /// Mean latency in cycles as BookSim counts it, and the verdict, at BookSim's load per node.

@@ -1,6 +1,6 @@
 //! What runs are worth: for each verdict a case and a near miss, of runs that end at a time, with their workload, or with programs.
 
-use base::{hash::mix64, index::RankId, param::Value, time::Ps};
+use base::{hash::mix64, index::RankId, param::Value};
 use model::setup::Until;
 use packet::{Setup, samples, simulate};
 use results::summary::{State, Summary, Verdict};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use workload::{
     program::list::{List, Rank, calc, recv, send},
     registry::Work,
-    traffic::{Message, Traffic},
+    traffic::Message,
 };
 
 const US: u64 = 1_000_000;
@@ -118,32 +118,17 @@ fn programs_that_the_end_cuts_are_reported() {
     }
 }
 
-/// Rank 0 sends rank 1 a packet each microsecond; the number of a packet says whether it is a large one.
-struct Sizes(fn(u64) -> bool);
-
-impl Traffic for Sizes {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        let bytes = if (self.0)(index) { 512 } else { 8 };
-        let message = Message { time: index * US, destination: RankId::new(1), bytes };
-        (rank.number() == 0).then_some(message)
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// Two terminals of a switch, for so many microseconds.
+/// Two terminals of a switch, for so many microseconds: one sends the other a packet in each, and the number of a packet says whether it is a large one.
 fn sizes(large: fn(u64) -> bool, end: u64) -> Verdict {
     let fabric = samples::topology("single-switch", &[("terminals", samples::int(2))]);
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 16)];
-    let mut setup = samples::setup(fabric, routing, links, Work::Traffic(Arc::new(Sizes(large))), 0);
+    let work = samples::open_loop(move |rank, index, _| {
+        let bytes = if large(index) { 512 } else { 8 };
+        let message = Message { time: index * US, destination: RankId::new(1), bytes };
+        (rank.number() == 0).then_some(message)
+    });
+    let mut setup = samples::setup(fabric, routing, links, work, 0);
     setup.jobs[0].message = None;
     setup.until = Until::Time(end * US);
     run(&setup).verdict

@@ -15,7 +15,7 @@ use packet::{
 };
 use results::summary::{State, Summary};
 use std::sync::Arc;
-use workload::registry::Work;
+use workload::{registry::Work, traffic::Message};
 
 const US: u64 = 1_000_000;
 
@@ -361,8 +361,8 @@ fn queueing_delay_on_one_link_is_that_of_m_d_1() {
         let routing = samples::routing(&fabric, "minimal", &[]);
         // Sources' links are so fast that they neither queue nor space packets out: all waiting is at the output.
         let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 20)];
-        let traffic = Arc::new(ToOne { load, n, fast: links[0].bandwidth });
-        let mut setup = samples::setup(fabric, routing, links, Work::Traffic(traffic), 1000);
+        let traffic = to_one(load, n, links[0].bandwidth);
+        let mut setup = samples::setup(fabric, routing, links, traffic, 1000);
         setup.packet.packet = 1000;
         setup.packet.chunk = 1000;
         setup.warmup = 2_000 * US;
@@ -383,30 +383,12 @@ fn queueing_delay_on_one_link_is_that_of_m_d_1() {
 }
 
 /// Each of `n - 1` sources sends to rank 0 at `load / (n - 1)` of the link, Poisson.
-struct ToOne {
-    load: f64,
-    n: u64,
-    fast: Bandwidth,
-}
-
-impl workload::traffic::Traffic for ToOne {
-    fn message(&self, rank: RankId, index: u64, previous: u64) -> Option<workload::traffic::Message> {
+fn to_one(load: f64, n: u64, link: Bandwidth) -> Work {
+    samples::open_loop(move |rank, index, previous| {
         let mut random = base::rng::Stream::new(9, base::rng::Purpose::Arrival, u64::from(rank)).at(index);
-        let mean = self.fast.time_rounded(1000)? as f64 * (self.n - 1) as f64 / self.load;
+        let mean = link.time_rounded(1000)? as f64 * (n - 1) as f64 / load;
         let gap = -random.unit_open().ln() * mean;
-        (rank.number() > 0).then_some(workload::traffic::Message {
-            time: previous + gap as u64,
-            destination: RankId::new(0),
-            bytes: 1000,
-        })
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
+        let (time, destination) = (previous + gap as u64, RankId::new(0));
+        (rank.number() > 0).then_some(Message { time, destination, bytes: 1000 })
+    })
 }

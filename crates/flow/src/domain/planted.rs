@@ -8,7 +8,7 @@ use base::{
 };
 use engine::executor::{Executor, Options};
 use fabric::{graph::Fabric, routing::Routing};
-use model::setup::{JobSetup, LinkParams, Measure, Until};
+use model::setup::LinkParams;
 use packet::samples;
 use ranks::{hosted::Hosted, programs::Programs};
 use std::sync::Arc;
@@ -57,28 +57,7 @@ pub(super) fn started(
     config: FlowConfig,
     check: bool,
 ) -> Run {
-    let setup = FlowSetup {
-        fabric: Arc::clone(&fabric),
-        routing: Some(routing),
-        change: None,
-        links: vec![link(); fabric.classes().len()],
-        jobs: vec![JobSetup {
-            name: "job".to_owned(),
-            work,
-            placement: fabric.reachable().collect(),
-            message: None,
-            start: 0,
-            compute_ppb: JobSetup::COMPUTE_AS_IS,
-        }],
-        config,
-        seed: 1,
-        until: Until::WorkloadDone { limit: 1 << 58 },
-        warmup: 0,
-        measure: Measure::default(),
-        check,
-        energy: None,
-        node: None,
-    };
+    let setup = FlowSetup { check, ..crate::samples::setup(&fabric, Some(routing), work, config) };
     let cx = Arc::new(context(&setup).expect("the setup is sound"));
     let part = (domain(&cx), Observer::new(cx));
     Executor::new([part], Options { tie_seed: 1, wheel_shift: 12 })

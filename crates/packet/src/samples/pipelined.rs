@@ -19,10 +19,7 @@ use fabric::{
 use model::{samples::int, setup::Until};
 use results::summary::State;
 use std::sync::Arc;
-use workload::{
-    registry::Work,
-    traffic::{Message, Traffic},
-};
+use workload::{registry::Work, traffic::Message};
 
 const NS: Ps = 1_000;
 
@@ -270,26 +267,12 @@ impl Routing for Dateline {
 }
 
 /// Every rank sends a chunk in every cycle, to anybody with the same chance, itself included.
-struct Everywhere {
-    ranks: u32,
-    seed: u64,
-}
-
-impl Traffic for Everywhere {
-    fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-        let lot = mix64(mix64(self.seed ^ index).wrapping_add(u64::from(rank)));
-        let destination = RankId::new(((u128::from(lot) * u128::from(self.ranks)) >> 64) as u32);
+fn everywhere(ranks: u32, seed: u64) -> Work {
+    samples::open_loop(move |rank, index, _| {
+        let lot = mix64(mix64(seed ^ index).wrapping_add(u64::from(rank)));
+        let destination = RankId::new(((u128::from(lot) * u128::from(ranks)) >> 64) as u32);
         Some(Message { time: index * NS, destination, bytes: 64 })
-    }
-    fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-        None
-    }
-    fn closed_loop(&self) -> bool {
-        false
-    }
-    fn offered_bytes_per_s(&self) -> Option<f64> {
-        None
-    }
+    })
 }
 
 /// A switch of 32 ports that is saturated by uniform traffic of cells of one chunk.
@@ -298,7 +281,7 @@ pub fn switch(router: &str, rules: Pipeline) -> Setup {
     let fabric = samples::topology("single-switch", &[("terminals", int(32))]);
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(64_000_000_000, 0, 4 * NS, 64 << 16)];
-    let traffic = Work::Traffic(Arc::new(Everywhere { ranks: 32, seed: 1 }));
+    let traffic = everywhere(32, 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 64);
     setup.packet.router = registry::clocked(registry::named(router));
     setup.packet.packet = 64;

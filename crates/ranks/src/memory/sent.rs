@@ -248,41 +248,23 @@ fn distinct(mut peers: Vec<RankId>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use model::samples::open_loop;
     use workload::program::list::{List, Rank, calc, recv, send};
 
     /// Each rank sends this many bytes every ten picoseconds to the rank after the one before; every other rank stops after so many messages.
-    struct Beat {
-        ranks: u32,
-        bytes: u64,
-        odd: u64,
-    }
-
-    impl Traffic for Beat {
-        fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
-            let destination =
-                RankId::new(((u64::from(rank.number()) + 1 + index) % u64::from(self.ranks)) as u32);
-            let goes_on = rank.number().is_multiple_of(2) || index < self.odd;
-            goes_on.then_some(Message { time: 10 * (index + 1), destination, bytes: self.bytes })
-        }
-
-        fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
-            None
-        }
-
-        fn closed_loop(&self) -> bool {
-            false
-        }
-
-        fn offered_bytes_per_s(&self) -> Option<f64> {
-            None
-        }
+    fn beat(ranks: u32, bytes: u64, odd: u64) -> Work {
+        open_loop(move |rank, index, _| {
+            let to = (u64::from(rank.number()) + 1 + index) % u64::from(ranks);
+            let goes_on = rank.number().is_multiple_of(2) || index < odd;
+            let (time, destination) = (10 * (index + 1), RankId::new(to as u32));
+            goes_on.then_some(Message { time, destination, bytes })
+        })
     }
 
     fn of(ranks: u32, bytes: u64, odd: u64, until: Ps) -> Sent {
         let job = JobSetup {
             name: "job".to_owned(),
-            work: Work::Traffic(Arc::new(Beat { ranks, bytes, odd })),
+            work: beat(ranks, bytes, odd),
             placement: (0..ranks).map(TerminalId::new).collect(),
             message: None,
             start: 0,
