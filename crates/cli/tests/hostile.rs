@@ -470,14 +470,14 @@ fn counts_in_files_take_no_memory() {
     checkpoint.extend(u64::MAX.to_le_bytes());
     checkpoint.extend([0; 64]);
     fs::write(at("run.checkpoint"), checkpoint).unwrap();
-    // As many jobs and elements as fit an experiment, more bytes than may, and a group that all of 2,000 ranks name a thousand times.
+    // As many jobs and elements as fit an experiment, more bytes than may, and a group that all of 2,000 ranks name sixty times (960 MB).
     let good = fs::read_to_string("tests/good.toml").unwrap();
     let room = (2 << 20) - good.len();
     fs::write(at("jobs.toml"), good.clone() + &"[[job]]\n".repeat(room / 8)).unwrap();
     fs::write(at("list.toml"), good.clone() + "[output]\nx = [" + &"1,".repeat(room / 2 - 10) + "]\n")
         .unwrap();
     fs::write(at("long.toml"), good + &"\n".repeat(room + 1)).unwrap();
-    let named = "ranks 2000\nall { repeat 1000 { define [0 to (size-1)] as D\n free_comm D } }\n";
+    let named = "ranks 2000\nall { repeat 60 { define [0 to (size-1)] as D\n free_comm D } }\n";
     fs::write(at("groups.ranks"), named).unwrap();
     for (kilobytes, arguments) in [
         (1_500_000, &["trace", "info", &at("many.goal")][..]),
