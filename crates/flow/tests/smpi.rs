@@ -20,6 +20,7 @@ use workload::{
         collective::Chooser,
         input::Input,
         lower::{self, Options},
+        mpi::Script,
         ranks,
     },
     registry::Work,
@@ -44,18 +45,25 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/smpi")
 }
 
+fn read(file: &str) -> String {
+    fs::read_to_string(folder().join(file)).unwrap()
+}
+
 /// When a program ends here, in seconds, with some differences from SMPI's rules.
 fn here(name: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
-    let read = |file: &str| fs::read_to_string(folder().join(file)).unwrap();
-    let fabric = Arc::new(fabric(parse(&read("platform.xml"), true).unwrap()));
+    ends(name, &read(&format!("{name}.ranks")), &read("platform.xml"), library, differ)
+}
+
+fn ends(name: &str, text: &str, platform: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
+    let fabric = Arc::new(fabric(parse(platform, true).unwrap()));
     let options = Options { chooser: Chooser::read(library, []).unwrap(), ..Options::default() };
-    let text = read(&format!("{name}.ranks"));
     let script = ranks::read(&Input::bytes(name, text.as_bytes())).unwrap();
+    let ranks = script.ranks();
     let program = lower::lower(Arc::new(script), options).unwrap();
     let mut config = FlowConfig { direct: Some(16), ..FlowConfig::new(Rules::smpi()) };
     differ(&mut config);
     let mut setup = samples::setup(&fabric, None, Work::Program(program), config);
-    setup.jobs[0].placement = (0..12).map(TerminalId::new).collect();
+    setup.jobs[0].placement = (0..ranks).map(TerminalId::new).collect();
     setup.measure = Measure { operations: true, ..Measure::default() };
     setup.check = true;
     let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -67,14 +75,17 @@ fn here(name: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
     job.makespan_ps.unwrap() as f64 * 1e-12
 }
 
-/// When it ends on SMPI; none where there is none.
-fn smpi(name: &str, made: &Path) -> Option<f64> {
+/// A program that SMPI can run; none where there is none.
+fn compiled(name: &str, made: &Path) -> Option<PathBuf> {
     let program = made.join(name);
     let source = folder().join(format!("{name}.c"));
     let compiled = Command::new("smpicc").args(["-O1", "-o"]).arg(&program).arg(source).output();
-    if !compiled.ok()?.status.success() {
-        return None;
-    }
+    compiled.ok()?.status.success().then_some(program)
+}
+
+/// When it ends on SMPI; none where there is none.
+fn smpi(name: &str, made: &Path) -> Option<f64> {
+    let program = compiled(name, made)?;
     let ran = Command::new("smpirun")
         .current_dir(made)
         .args(["-np", "12", "--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0", "-platform"])
@@ -122,5 +133,126 @@ fn every_rule_is_needed() {
     for (what, library, differ) in broken {
         let off = |(name, expected): &(&str, f64)| (here(name, library, differ) / expected - 1.0).abs();
         assert!(PROGRAMS.iter().map(off).any(|off| off > BOUND), "{what}: nothing shows it");
+    }
+}
+
+/// A collective call, and how long it took on SMPI: a line of `collectives.csv`.
+#[derive(Clone, Debug, PartialEq)]
+struct Case {
+    selector: String,
+    ranks: u32,
+    name: String,
+    bytes: u64,
+    root: u32,
+    seconds: f64,
+}
+
+fn cases() -> Vec<Case> {
+    let text = read("collectives.csv");
+    let case = |line: &str| {
+        let columns: Vec<&str> = line.split(',').collect();
+        Case {
+            selector: columns[0].to_owned(),
+            ranks: columns[1].parse().unwrap(),
+            name: columns[2].to_owned(),
+            bytes: columns[3].parse().unwrap(),
+            root: columns[4].parse().unwrap(),
+            seconds: columns[5].parse().unwrap(),
+        }
+    };
+    text.lines().skip(1).map(case).collect()
+}
+
+/// The platform with room for more ranks than twelve.
+fn platform(ranks: u32) -> String {
+    read("platform.xml").replace("0-5", &format!("0-{}", ranks.max(12).div_ceil(2) - 1))
+}
+
+/// The call as a program of ranks.
+fn program(case: &Case) -> String {
+    let (ranks, bytes, root) = (case.ranks, case.bytes, case.root);
+    let list = |size: &dyn Fn(u32) -> u64| {
+        let sizes: Vec<String> = (0..ranks).map(|rank| format!("{} B", size(rank))).collect();
+        sizes.join(", ")
+    };
+    let (equal, uneven) = (list(&|_| bytes), list(&|rank| bytes * u64::from(1 + rank % 3) / 2));
+    let name = &case.name;
+    let call = match name.as_str() {
+        "barrier" => name.clone(),
+        "bcast" | "reduce" | "gather" | "scatter" => format!("{name} {bytes} B root {root}"),
+        "gatherv" | "scatterv" => format!("{name} counts [{uneven}] root {root}"),
+        "allgatherv" => format!("{name} counts [{uneven}]"),
+        "reduce_scatter" => format!("{name} counts [{equal}]"),
+        "alltoallv" => format!("{name} sends [{equal}] receives [{equal}]"),
+        _ => format!("{name} {bytes} B"),
+    };
+    format!("ranks {ranks}\nall {{\n  {call}\n}}\n")
+}
+
+fn library(selector: &str) -> &'static str {
+    if selector == "default" { "smpi" } else { "smpi-ompi" }
+}
+
+#[test]
+fn collectives_of_two_selectors_take_the_time_of_smpi() {
+    let cases = cases();
+    assert!(cases.len() > 700 && cases.iter().any(|c| c.selector == "ompi"), "{} cases", cases.len());
+    for case in &cases {
+        let found = ends(&case.name, &program(case), &platform(case.ranks), library(&case.selector), |_| {});
+        let off = found / case.seconds - 1.0;
+        assert!(off.abs() < BOUND, "{case:?}: {found} s, {:+.3} %", off * 100.0);
+    }
+}
+
+/// What was recorded is what SMPI says here: every collective once for some numbers of ranks.
+#[test]
+fn recorded_collectives_are_those_of_smpi() {
+    let made = tempfile::tempdir().unwrap();
+    let Some(program) = compiled("collectives", made.path()) else {
+        eprintln!("SKIPPED: no smpicc and smpirun here; recorded times are not measured again");
+        return;
+    };
+    for (selector, ranks) in [("default", 5), ("ompi", 3), ("ompi", 12)] {
+        let cases: Vec<Case> =
+            cases().into_iter().filter(|c| c.selector == selector && c.ranks == ranks).collect();
+        fs::write(made.path().join("platform.xml"), platform(ranks)).unwrap();
+        let arguments = cases.iter().flat_map(|c| [c.name.clone(), c.bytes.to_string(), c.root.to_string()]);
+        let ran = Command::new("smpirun")
+            .current_dir(made.path())
+            .args(["-np", &ranks.to_string(), "--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0"])
+            .arg(format!("--cfg=smpi/coll-selector:{selector}"))
+            .args(["-platform", "platform.xml", "-hostfile"])
+            .arg(folder().join("hosts"))
+            .arg(&program)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let mut longest = vec![0f64; cases.len()];
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        for line in text.lines().filter_map(|line| line.strip_prefix("end ")) {
+            let (index, seconds) = line.split_once(' ').unwrap();
+            let longest = &mut longest[index.parse::<usize>().unwrap()];
+            *longest = longest.max(seconds.parse().unwrap());
+        }
+        for (case, seconds) in cases.iter().zip(longest) {
+            assert!((seconds / case.seconds - 1.0).abs() < 1e-6, "{case:?}: {seconds} s");
+        }
+    }
+}
+
+/// A library of another selector is found out.
+#[test]
+fn another_selector_takes_another_time() {
+    let off = |case: &Case| {
+        let library = if case.selector == "ompi" { "openmpi" } else { "smpi-ompi" };
+        (ends(&case.name, &program(case), &platform(case.ranks), library, |_| {}) / case.seconds - 1.0).abs()
+    };
+    for selector in ["default", "ompi"] {
+        for name in ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "reduce_scatter_block"]
+        {
+            let mut of_name = cases().into_iter().filter(|c| c.selector == selector && c.name == name);
+            let same = selector == "ompi" && name == "barrier";
+            assert!(same || of_name.any(|case| off(&case) > BOUND), "{selector} {name}");
+        }
     }
 }

@@ -273,7 +273,7 @@ pub const JOB: About = About {
         NOISE_FILE,
         Param {
             name: "library",
-            kind: Kind::Choice(&["simple", "openmpi", "mpich", "smpi"]),
+            kind: Kind::Choice(&["simple", "openmpi", "mpich", "smpi", "smpi-ompi"]),
             default: Some("openmpi"),
             doc: "Programs of MPI calls: the library whose rules choose the algorithm of a collective by ranks and bytes.",
         },

@@ -52,12 +52,11 @@ pub(crate) const DOUBLING: About = About {
 };
 
 pub(crate) fn doubling_rounds(task: &Task) -> u32 {
-    Fold::new(task.size).steps() + 2
+    Fold::of(task).steps() + 2
 }
 
-/// Serves barriers too.
 pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     if round == 0 {
         reduce::fold_in(task, task.rank.number(), out);
     } else if round == fold.steps() + 1 {
@@ -69,9 +68,9 @@ pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
     }
 }
 
-/// The even rank of a pair gives the result to the odd one.
+/// The rank of a pair that plays gives the result to the other.
 fn fold_out(task: &Task, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     match (fold.other(task.rank.number()), fold.player(task.rank.number())) {
         (Some(other), Some(_)) => out.send(CommRank::new(other), task.whole()),
         (Some(other), None) => out.recv(CommRank::new(other), task.whole(), How::Store),
@@ -158,11 +157,11 @@ pub(crate) const RABENSEIFNER: About = About {
 };
 
 pub(crate) fn rabenseifner_rounds(task: &Task) -> u32 {
-    2 + 2 * Fold::new(task.size).steps()
+    2 + 2 * Fold::of(task).steps()
 }
 
 pub(crate) fn rabenseifner(task: &Task, round: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     let steps = fold.steps();
     if round == 0 {
         return reduce::fold_in(task, task.rank.number(), out);

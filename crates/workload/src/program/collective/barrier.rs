@@ -1,6 +1,7 @@
 //! Barriers.
 
 use super::{Fold, How, Part, Piece, Sink, Task, log2_ceil, round_of, rounds_of, tree};
+use crate::program::mpi::CommRank;
 use base::registry::About;
 
 pub(crate) const DISSEMINATION: About = About {
@@ -85,15 +86,32 @@ const TREE_PARTS: [Part; 2] = [
 pub(crate) const DOUBLING: About = About {
     name: "recursive-doubling",
     summary: "pairs at distances 1, 2, 4, .. signal each other",
-    doc: "log2 of the power of two below P exchanges; ranks beyond it signal a partner before and hear from it afterwards.",
+    doc: "log2 of the power of two below P exchanges; a rank beyond it signals the rank that is this power of two below it before, and hears from it afterwards.",
     source: "Open MPI, `recursive_doubling`",
     params: &[],
 };
 
 pub(crate) fn doubling_rounds(task: &Task) -> u32 {
-    Fold::new(task.size).steps() + 2
+    Fold::of(task).steps() + 2
 }
 
 pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
-    super::allreduce::doubling(task, round, out);
+    let (fold, me) = (Fold::of(task), task.rank.number());
+    let (last, partner) = (fold.steps() + 1, CommRank::new(me ^ fold.power));
+    if me >= fold.power {
+        if round == 0 {
+            out.recv(partner, Piece::Signal, How::Store);
+            out.send(partner, Piece::Signal);
+        }
+    } else if round > 0 && round < last {
+        let peer = CommRank::new(me ^ (1 << (round - 1)));
+        out.recv(peer, Piece::Signal, How::Combine);
+        out.send(peer, Piece::Signal);
+    } else if me < fold.extra {
+        if round == 0 {
+            out.recv(partner, Piece::Signal, How::Combine)
+        } else {
+            out.send(partner, Piece::Signal)
+        }
+    }
 }

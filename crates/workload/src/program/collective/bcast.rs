@@ -120,8 +120,7 @@ pub(crate) fn scatter_doubling(task: &Task, round: u32, out: &mut dyn Sink) {
 }
 
 const RING_PARTS: [Part; 2] = [(scatter_rounds, scatter), (|task| task.size - 1, ring)];
-const DOUBLING_PARTS: [Part; 2] =
-    [(scatter_rounds, scatter), (|task| Fold::new(task.size).steps(), doubling)];
+const DOUBLING_PARTS: [Part; 2] = [(scatter_rounds, scatter), (|task| Fold::of(task).steps(), doubling)];
 
 fn scatter_rounds(_: &Task) -> u32 {
     2

@@ -30,6 +30,8 @@ const EAGER: Setting = Setting { rendezvous: false, fault: None };
 const RENDEZVOUS: Setting = Setting { rendezvous: true, fault: None };
 
 struct Message {
+    /// Number of the send among those of its rank.
+    number: usize,
     piece: Piece,
     bytes: u64,
     sets: Vec<(usize, Set)>,
@@ -39,15 +41,20 @@ struct Rank {
     task: Task,
     round: u32,
     rounds: u32,
-    /// True while a round's transfers are on their way.
-    busy: bool,
+    /// What the round that has begun waits for: places in `outstanding`.
+    waits: Option<Vec<usize>>,
     /// Transfers so far.
     posts: usize,
     /// What is passed on, and for scans the result.
     total: Vec<Set>,
     result: Vec<Set>,
-    receives: Vec<(CommRank, Piece, How, Option<Message>)>,
-    unmatched_sends: usize,
+    outstanding: Vec<Posted>,
+}
+
+/// A transfer that no round has waited for.
+enum Posted {
+    Receive { peer: CommRank, piece: Piece, how: How, message: Option<Message> },
+    Send { number: usize, matched: bool },
 }
 
 /// What went over the network.
@@ -67,23 +74,20 @@ struct Simulator {
 
 #[derive(Default)]
 struct Posts {
-    receives: Vec<(CommRank, Piece, How)>,
-    sends: Vec<(CommRank, Piece)>,
-    open: bool,
-    ordered: Vec<bool>,
+    /// Peer, piece, and for receives what is done with it.
+    transfers: Vec<(CommRank, Piece, Option<How>)>,
+    wait: Option<Vec<usize>>,
 }
 
 impl Sink for Posts {
     fn recv(&mut self, peer: CommRank, piece: Piece, how: How) {
-        self.receives.push((peer, piece, how));
-        self.ordered.push(true);
+        self.transfers.push((peer, piece, Some(how)));
     }
     fn send(&mut self, peer: CommRank, piece: Piece) {
-        self.sends.push((peer, piece));
-        self.ordered.push(false);
+        self.transfers.push((peer, piece, None));
     }
-    fn open(&mut self) {
-        self.open = true;
+    fn wait(&mut self, places: &[usize]) {
+        self.wait = Some(places.to_vec());
     }
 }
 
@@ -100,7 +104,21 @@ fn atoms(task: &Task, piece: Piece) -> Vec<usize> {
     match piece {
         Piece::Signal if task.kind == Barrier => vec![0],
         Piece::Signal => vec![],
-        Piece::Bytes { start, len } => (start as usize..(start + len) as usize).collect(),
+        Piece::Bytes { start, len } if vector(task.kind) => {
+            (start as usize..(start + len) as usize).collect()
+        }
+        // Bytes of all blocks together: a block is there with its last byte.
+        Piece::Bytes { start, len } => {
+            let end = |b: &usize| {
+                task.bytes_of(Piece::Blocks { first: CommRank::new(0), count: *b as u32 + 1 }, true)
+            };
+            let empty = |b: &usize| task.counts.as_ref().is_some_and(|c| c[*b] == 0);
+            (0..p).filter(|b| !empty(b) && (start + 1..=start + len).contains(&end(b))).collect()
+        }
+        Piece::Part { of, start, len } => {
+            let all = task.bytes_of(Piece::Blocks { first: of, count: 1 }, true);
+            if start + len == all { vec![of.index()] } else { vec![] }
+        }
         Piece::Blocks { first, count } => (0..count as usize).map(|i| (first.index() + i) % p).collect(),
         Piece::Pair { from, to } => vec![from.index() * p + to.index()],
         Piece::Neighbour(_) => vec![],
@@ -168,8 +186,7 @@ impl Simulator {
             let total = before(&task);
             let result = if task.kind == Exscan { vec![0; total.len()] } else { total.clone() };
             let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
-            let (round, busy, posts, unmatched_sends) = (0, false, 0, 0);
-            Rank { round, rounds, busy, posts, total, result, receives: vec![], unmatched_sends, task }
+            Rank { round: 0, rounds, waits: None, posts: 0, total, result, outstanding: vec![], task }
         };
         let ranks = tasks.into_iter().map(rank).collect();
         Self { ranks, queues: SortedMap::new(), traffic: Traffic::default(), algorithm, setting }
@@ -190,62 +207,53 @@ impl Simulator {
         self.judge()
     }
 
+    /// Posts the next round of a rank that waits for nothing.
     fn begin(&mut self, me: usize) -> Result<bool, String> {
         let rank = &mut self.ranks[me];
-        if rank.busy || rank.round == rank.rounds {
+        if rank.waits.is_some() || rank.round == rank.rounds {
             return Ok(false);
         }
         let mut posts = Posts::default();
-        loop {
-            posts.open = false;
-            posts.ordered.clear();
-            (self.algorithm.round)(&rank.task, rank.round, &mut posts);
-            if posts.ordered.windows(2).any(|w| !w[0] && w[1]) {
-                return Err("a receive is posted after a send".to_owned());
-            }
-            rank.round += 1;
-            if !posts.open || rank.round == rank.rounds {
-                break;
-            }
+        (self.algorithm.round)(&rank.task, rank.round, &mut posts);
+        if posts.wait.is_none() && posts.transfers.windows(2).any(|w| w[0].2.is_none() && w[1].2.is_some()) {
+            return Err("a receive is posted after a send".to_owned());
         }
-        rank.busy = true;
+        rank.round += 1;
         let size = rank.task.size;
-        for (peer, piece, how) in posts.receives {
-            if let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) {
-                if peer == rank.task.rank || peer.number() >= size {
-                    return Err(format!("{me} receives from {peer}"));
-                }
-                rank.receives.push((peer, piece, how, None));
-            }
-        }
-        for (peer, piece) in posts.sends {
+        for (peer, piece, how) in posts.transfers {
             let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) else {
+                // Places stay what they are.
+                rank.outstanding.push(Posted::Send { number: usize::MAX, matched: true });
                 continue;
             };
             if peer == rank.task.rank || peer.number() >= size {
-                return Err(format!("{me} sends to {peer}"));
+                return Err(format!("{me} exchanges with {peer}"));
+            }
+            if let Some(how) = how {
+                rank.outstanding.push(Posted::Receive { peer, piece, how, message: None });
+                continue;
             }
             let sets: Vec<_> = atoms(&rank.task, piece).into_iter().map(|a| (a, rank.total[a])).collect();
             if sets.iter().any(|&(_, s)| s == 0) {
                 return Err(format!("{me} sends {piece:?}, which it has not"));
             }
-            let bytes = rank.task.bytes_of(piece, true);
+            let (bytes, number) = (rank.task.bytes_of(piece, true), rank.posts);
             self.traffic.messages += 1;
             self.traffic.bytes += bytes;
-            rank.unmatched_sends += 1;
-            self.queues.entry((CommRank::from_index(me), peer)).or_default().push_back(Message {
-                piece,
-                bytes,
-                sets,
-            });
+            rank.outstanding.push(Posted::Send { number, matched: false });
+            let queue = self.queues.entry((CommRank::from_index(me), peer)).or_default();
+            queue.push_back(Message { number, piece, bytes, sets });
         }
+        let all = || (0..rank.outstanding.len()).collect();
+        rank.waits = Some(posts.wait.filter(|_| rank.round < rank.rounds).unwrap_or_else(all));
         Ok(true)
     }
 
     fn match_receives(&mut self, me: usize) -> Result<bool, String> {
-        let mut senders = Vec::new();
+        let mut sends = Vec::new();
         let rank = &mut self.ranks[me];
-        for (peer, piece, _, slot) in rank.receives.iter_mut().filter(|r| r.3.is_none()) {
+        for posted in &mut rank.outstanding {
+            let Posted::Receive { peer, piece, message: slot @ None, .. } = posted else { continue };
             let queue = self.queues.entry((*peer, CommRank::from_index(me))).or_default();
             let Some(message) = queue.pop_front() else { continue };
             let bytes = rank.task.bytes_of(*piece, false);
@@ -253,23 +261,35 @@ impl Simulator {
             if (message.piece != *piece && !neighbour) || message.bytes != bytes {
                 return Err(format!("{me} expects {piece:?} from {peer}, gets {:?}", message.piece));
             }
+            sends.push((*peer, message.number));
             *slot = Some(message);
-            senders.push(*peer);
         }
-        for &peer in &senders {
-            self.ranks[peer.index()].unmatched_sends -= 1;
+        for &(peer, sent) in &sends {
+            for posted in &mut self.ranks[peer.index()].outstanding {
+                if let Posted::Send { number, matched } = posted {
+                    *matched |= *number == sent;
+                }
+            }
         }
-        Ok(!senders.is_empty())
+        Ok(!sends.is_empty())
     }
 
+    /// Ends the round of a rank if what it waits for has come.
     fn end(&mut self, me: usize) -> Result<bool, String> {
         let rank = &mut self.ranks[me];
-        let waits = rank.receives.iter().any(|r| r.3.is_none());
-        if !rank.busy || waits || (self.setting.rendezvous && rank.unmatched_sends > 0) {
+        let Some(waits) = &rank.waits else { return Ok(false) };
+        let done = |place: &usize| match &rank.outstanding[*place] {
+            Posted::Receive { message, .. } => message.is_some(),
+            Posted::Send { matched, .. } => *matched || !self.setting.rendezvous,
+        };
+        if !waits.iter().all(done) {
             return Ok(false);
         }
-        rank.busy = false;
-        for (peer, piece, how, message) in rank.receives.drain(..) {
+        let waits = rank.waits.take().unwrap();
+        for (gone, place) in waits.into_iter().enumerate() {
+            let Posted::Receive { peer, piece, how, message } = rank.outstanding.remove(place - gone) else {
+                continue;
+            };
             for (atom, set) in message.into_iter().flat_map(|m| m.sets) {
                 let (total, result) = (&mut rank.total[atom], &mut rank.result[atom]);
                 if rank.task.kind == Barrier {
@@ -292,7 +312,7 @@ impl Simulator {
 
     fn judge(self) -> Result<Traffic, String> {
         for (me, rank) in self.ranks.iter().enumerate() {
-            if rank.busy || rank.round < rank.rounds {
+            if rank.waits.is_some() || rank.round < rank.rounds {
                 return Err(format!("{me} waits without end in round {}", rank.round));
             }
             let held = if matches!(rank.task.kind, Scan | Exscan) { &rank.result } else { &rank.total };
@@ -360,7 +380,7 @@ fn tasks(kind: CollectiveKind, size: u32, root: u32, bytes: u64, segment: u64, r
             algorithm: None,
         };
         let task = Task::new(&call, CommRank::new(rank), size).unwrap();
-        Task { segment, radix, ..task }
+        Task { segment, radix, within: Some(&super::smpi_ompi::WITHIN), ..task }
     };
     (0..size).map(one).collect()
 }
@@ -490,7 +510,7 @@ fn a_round_posts_few_transfers_even_in_large_calls() {
                 for round in 0..(algorithm.rounds)(&task) {
                     let mut posts = Posts::default();
                     (algorithm.round)(&task, round, &mut posts);
-                    assert!(posts.ordered.len() <= 64, "{} {kind:?}", algorithm.about.name);
+                    assert!(posts.transfers.len() <= 64, "{} {kind:?}", algorithm.about.name);
                 }
             }
         }
@@ -515,7 +535,7 @@ proptest! {
         let posts = {
             let (mut all, task) = (Posts::default(), &tasks[rank as usize]);
             (0..(algorithm.rounds)(task)).for_each(|r| (algorithm.round)(task, r, &mut all));
-            all.ordered.len()
+            all.transfers.len()
         };
         prop_assume!(posts > 0);
         let hit = Some((rank, transfer % posts, fault));

@@ -1,6 +1,6 @@
 //! Which algorithm a call runs: what the call itself says, else what the user says, else what a table says.
 
-use super::{Task, choice::Choice, registry::Algorithm, table::Table, tables::TABLES};
+use super::{Task, choice::Choice, registry::Algorithm, smpi_ompi, table::Table, tables::TABLES};
 use crate::program::mpi::CollectiveKind;
 use base::{
     param::Problem,
@@ -70,6 +70,7 @@ impl Chooser {
         };
         task.segment = choice.segment;
         task.radix = choice.radix;
+        task.within = Some(&smpi_ompi::WITHIN);
         Ok(choice.algorithm)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! An algorithm is two pure functions of a [`Task`], which is one rank's part of one call: how many *rounds* the rank has,
 //! and what it does in round i. In a round it posts receives and sends one after the other; the next round begins when all of
-//! them have finished (unless the round says [`Sink::open`]). So nothing is kept but a round's index, any rank's part can be made
+//! them have finished (unless the round says [`Sink::wait`]). So nothing is kept but a round's index, any rank's part can be made
 //! at any time, and a large call never exists as a whole.
 //!
 //! Every transfer says which [`Piece`] of the data it carries. A replay only asks for its size; the tests of this module follow
@@ -20,6 +20,7 @@ pub(crate) mod allreduce;
 pub(crate) mod alltoall;
 pub(crate) mod barrier;
 pub(crate) mod bcast;
+pub(crate) mod behind;
 pub(crate) mod choice;
 pub(crate) mod chooser;
 pub(crate) mod direct;
@@ -32,6 +33,10 @@ pub(crate) mod reduce_scatter;
 pub mod registry;
 pub(crate) mod scan;
 pub(crate) mod smpi;
+pub(crate) mod smpi_bcast;
+pub(crate) mod smpi_blocks;
+pub(crate) mod smpi_ompi;
+pub(crate) mod smpi_reduce;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod tree;
@@ -97,6 +102,17 @@ pub struct Task {
     pub segment: u64,
     /// Radix of k-nomial trees, or the window of algorithms that limit outstanding requests.
     pub radix: u32,
+    /// What runs a call that is part of this one, by the table of SMPI's selector; the chooser sets it.
+    pub(crate) within: Option<&'static Within>,
+}
+
+/// Runs calls that are parts of another call, with the algorithm that a table takes for them.
+#[derive(Debug)]
+pub(crate) struct Within {
+    /// Number of rounds.
+    rounds: fn(Task) -> u32,
+    /// What happens in a round.
+    round: fn(Task, u32, &mut dyn Sink),
 }
 
 /// Which part of the data a transfer carries.
@@ -133,6 +149,15 @@ pub enum Piece {
     },
     /// The block for or from the neighbour with this index.
     Neighbour(u32),
+    /// Part of a rank's block.
+    Part {
+        /// Whose block it is.
+        of: CommRank,
+        /// Position of the first byte.
+        start: u64,
+        /// Number of bytes.
+        len: u64,
+    },
 }
 
 /// What is done with received data.
@@ -152,8 +177,13 @@ pub trait Sink {
     fn recv(&mut self, peer: CommRank, piece: Piece, how: How);
     /// Posts a send.
     fn send(&mut self, peer: CommRank, piece: Piece);
+    /// The next round waits for some of the outstanding transfers only: those at these places, ascending, among all that no round has waited
+    /// for yet, the oldest first. The others stay outstanding. The last round of a call waits for all whatever it says.
+    fn wait(&mut self, places: &[usize]);
     /// The next round continues this one: it starts at once, and what it waits for later includes this round.
-    fn open(&mut self);
+    fn open(&mut self) {
+        self.wait(&[]);
+    }
 }
 
 impl Task {
@@ -204,7 +234,18 @@ impl Task {
             neighbours: call.neighbours.clone(),
             segment: 0,
             radix: 2,
+            within: None,
         })
+    }
+
+    /// Number of rounds of a call that is part of this one.
+    pub(crate) fn rounds_within(&self, part: Task) -> u32 {
+        (self.within.expect("the chooser says what runs within a call").rounds)(part)
+    }
+
+    /// A round of a call that is part of this one.
+    pub(crate) fn round_within(&self, part: Task, round: u32, out: &mut dyn Sink) {
+        (self.within.expect("the chooser says what runs within a call").round)(part, round, out);
     }
 
     /// True if no rank has anything to send, as all ranks know.
@@ -225,7 +266,7 @@ impl Task {
     pub fn bytes_of(&self, piece: Piece, sending: bool) -> u64 {
         match piece {
             Piece::Signal => 0,
-            Piece::Bytes { len, .. } => len,
+            Piece::Bytes { len, .. } | Piece::Part { len, .. } => len,
             Piece::Blocks { first, count } => match &self.counts {
                 None => u64::from(count).saturating_mul(self.bytes),
                 Some(c) => {
@@ -343,20 +384,22 @@ pub(crate) fn log2_ceil(n: u32) -> u32 {
 }
 
 /// How algorithms for powers of two deal with other numbers of ranks: with `extra` ranks more than the power of two below, the
-/// first `extra` pairs of neighbouring ranks act as one, which the even rank plays. Ranks are plain numbers here, since some algorithms count them
-/// from the root.
+/// first `extra` pairs of neighbouring ranks act as one. The odd rank plays, in reductions to a root the even one, as in MPICH and Open MPI. Ranks are plain
+/// numbers here, since some algorithms count them from the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fold {
     /// The power of two.
     pub(crate) power: u32,
     /// Ranks above `power`, and so the number of pairs: 0 for a power of two of ranks, else below `power`.
     pub(crate) extra: u32,
+    /// Which of a pair plays: 0 for the even rank, 1 for the odd one.
+    plays: u32,
 }
 
 impl Fold {
-    pub(crate) fn new(size: u32) -> Self {
-        let power = 1 << size.ilog2();
-        Self { power, extra: size - power }
+    pub(crate) fn of(task: &Task) -> Self {
+        let power = 1 << task.size.ilog2();
+        Self { power, extra: task.size - power, plays: u32::from(task.kind != CollectiveKind::Reduce) }
     }
 
     /// Number of exchanges among the players.
@@ -364,18 +407,23 @@ impl Fold {
         self.power.ilog2()
     }
 
-    /// The player that a rank is; `None` for the odd ranks of pairs.
+    /// The player that a rank is; `None` for the others of pairs.
     pub(crate) fn player(self, rank: u32) -> Option<u32> {
         if rank >= 2 * self.extra {
             Some(rank - self.extra)
         } else {
-            rank.is_multiple_of(2).then_some(rank / 2)
+            (rank % 2 == self.plays).then_some(rank / 2)
         }
     }
 
     /// The rank that plays.
     pub(crate) fn rank(self, player: u32) -> u32 {
-        if player < self.extra { 2 * player } else { player + self.extra }
+        if player < self.extra { 2 * player + self.plays } else { player + self.extra }
+    }
+
+    /// First of the ranks for which a player plays; for one behind the last, the number of ranks.
+    pub(crate) fn begin(self, player: u32) -> u32 {
+        player + player.min(self.extra)
     }
 
     /// The other rank of a pair.

@@ -74,11 +74,11 @@ pub(crate) const RABENSEIFNER: About = About {
 };
 
 pub(crate) fn rabenseifner_rounds(task: &Task) -> u32 {
-    1 + 2 * Fold::new(task.size).steps()
+    1 + 2 * Fold::of(task).steps()
 }
 
 pub(crate) fn rabenseifner(task: &Task, round: u32, out: &mut dyn Sink) {
-    let (me, fold) = (task.place(), Fold::new(task.size));
+    let (me, fold) = (task.place(), Fold::of(task));
     if round == 0 {
         fold_in(task, me, out);
         return;
@@ -102,9 +102,9 @@ pub(crate) fn rabenseifner(task: &Task, round: u32, out: &mut dyn Sink) {
     }
 }
 
-/// The odd rank of a pair gives its vector to the even one.
+/// The rank of a pair that does not play gives its vector to the other.
 pub(crate) fn fold_in(task: &Task, me: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     match (fold.other(me), fold.player(me)) {
         (Some(other), Some(_)) => out.recv(task.at(other), task.whole(), How::Combine),
         (Some(other), None) => out.send(task.at(other), task.whole()),
@@ -114,7 +114,7 @@ pub(crate) fn fold_in(task: &Task, me: u32, out: &mut dyn Sink) {
 
 /// One step of recursive halving: exchange with the player at distance 2^step, keep one half of what is left.
 pub(crate) fn halve(task: &Task, player: u32, step: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     let partner = player ^ (1 << step);
     let (kept, given) = (range(fold, player, step + 1), range(fold, partner, step + 1));
     let peer = task.at(fold.rank(partner));

@@ -19,11 +19,11 @@ pub(crate) const HALVING: About = About {
 };
 
 pub(crate) fn halving_rounds(task: &Task) -> u32 {
-    Fold::new(task.size).steps() + 2
+    Fold::of(task).steps() + 2
 }
 
 pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     if round == 0 {
         return super::reduce::fold_in(task, task.rank.number(), out);
     }
@@ -47,44 +47,50 @@ pub(crate) const BUTTERFLY: About = About {
     name: "butterfly",
     summary: "pairs exchange halves, the nearest first",
     doc: "As `recursive-halving`, but neighbours exchange the largest halves, so that in the end a rank holds the block of the rank \
-          whose number has its bits in reverse; these exchange them.",
+          whose number has its bits in reverse; these exchange them. Ranks beyond the power of two get theirs from the one that holds it.",
     source: "Traff 2005; Open MPI, `butterfly`",
     params: &[],
 };
 
 pub(crate) fn butterfly_rounds(task: &Task) -> u32 {
-    Fold::new(task.size).steps() + 3
+    Fold::of(task).steps() + 3
 }
 
 pub(crate) fn butterfly(task: &Task, round: u32, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
-    let steps = fold.steps();
-    if round == 0 {
-        return super::reduce::fold_in(task, task.rank.number(), out);
+    let fold = Fold::of(task);
+    let (steps, me) = (fold.steps(), task.rank.number());
+    let mirror = |player: u32| if steps == 0 { player } else { player.reverse_bits() >> (32 - steps) };
+    let block = |rank: u32| Piece::Blocks { first: CommRank::new(rank), count: 1 };
+    match (fold.player(me), round) {
+        (_, 0) => super::reduce::fold_in(task, me, out),
+        (Some(player), _) if round <= steps => {
+            let partner = player ^ (1 << (round - 1));
+            let (own, other) = (range(fold, player, round), range(fold, partner, round));
+            let peer = CommRank::new(fold.rank(partner));
+            out.recv(peer, players(task, own.0, own.1), How::Combine);
+            out.send(peer, players(task, other.0, other.1));
+        }
+        (Some(player), _) if round == steps + 1 => {
+            if let Some(beside) = fold.other(fold.rank(mirror(player))) {
+                out.send(CommRank::new(beside), block(beside));
+            }
+        }
+        (Some(player), _) if mirror(player) != player => {
+            let peer = fold.rank(mirror(player));
+            out.recv(CommRank::new(peer), block(me), How::Store);
+            out.send(CommRank::new(peer), block(peer));
+        }
+        (None, _) if round == steps + 1 => {
+            let holder = fold.rank(mirror(me / 2));
+            out.recv(CommRank::new(holder), block(me), How::Store);
+        }
+        _ => {}
     }
-    if round == steps + 2 {
-        return unfold(task, out);
-    }
-    let Some(player) = fold.player(task.rank.number()) else { return };
-    let (partner, own, other) = if round <= steps {
-        let partner = player ^ (1 << (round - 1));
-        (partner, range(fold, player, round), range(fold, partner, round))
-    } else {
-        let mirror = if steps == 0 { player } else { player.reverse_bits() >> (32 - steps) };
-        (mirror, (player, player + 1), (mirror, mirror + 1))
-    };
-    if partner == player {
-        return;
-    }
-    let how = if round <= steps { How::Combine } else { How::Store };
-    let peer = CommRank::new(fold.rank(partner));
-    out.recv(peer, players(task, own.0, own.1), how);
-    out.send(peer, players(task, other.0, other.1));
 }
 
-/// The even rank of a pair gives the odd one its block.
+/// The rank of a pair that plays gives the other its block.
 fn unfold(task: &Task, out: &mut dyn Sink) {
-    let fold = Fold::new(task.size);
+    let fold = Fold::of(task);
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
     match (fold.other(task.rank.number()).map(CommRank::new), fold.player(task.rank.number())) {
         (Some(other), Some(_)) => out.send(other, block(other)),
@@ -95,9 +101,10 @@ fn unfold(task: &Task, out: &mut dyn Sink) {
 
 /// The blocks that players from `first` to `last - 1` and their pairs want.
 fn players(task: &Task, first: u32, last: u32) -> Piece {
-    let fold = Fold::new(task.size);
-    let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
-    Piece::Blocks { first: CommRank::new(border(first)), count: border(last) - border(first) }
+    let fold = Fold::of(task);
+    let (begin, end) = (fold.begin(first), fold.begin(last));
+    debug_assert!(end <= task.size, "players stand for ranks");
+    Piece::Blocks { first: CommRank::new(begin), count: end - begin }
 }
 
 pub(crate) const RING: About = About {

@@ -14,7 +14,7 @@ pub(super) const TABLE: Table = Table {
         doc: "What SMPI 3.32 runs without `smpi/coll-selector`: linear algorithms, a binomial bcast whose sends wait for each other, no segments and no pipelines. \
               Calls that do not block run other algorithms than those that do. On model `flow`, `preset = \"smpi\"` has SMPI's rules of messages. Not as in SMPI: A non-blocking barrier \
               holds everybody back. Reduce-scatters of unequal blocks run as those of equal ones. Calls without data send nothing. All-to-alls for which SMPI \
-              names `pair` run as `pairwise` where the number of ranks is no power of two; SMPI ends there. Its selectors `ompi`, `mpich`, `mvapich2`, `impi` and `automatic` are not had.",
+              names `pair` run as `pairwise` where the number of ranks is no power of two; SMPI ends there. Its selector `ompi` is `smpi-ompi`; `mpich`, `mvapich2`, `impi` and `automatic` are not had.",
         source: "SimGrid 3.32, measured with smpirun",
         params: &[],
     },
@@ -23,10 +23,16 @@ pub(super) const TABLE: Table = Table {
     decisions: DECISIONS,
 };
 
+// Calls that do not block have no selector.
+pub(super) const BCAST_AT_ONCE: Decision = at_once(&[Bcast], &[(ANY, &[(FULL, "linear")])]);
+pub(super) const REDUCTIONS_AT_ONCE: Decision =
+    at_once(&[Allreduce, ReduceScatter, ReduceScatterBlock], &[(ANY, &[(FULL, "direct")])]);
+pub(super) const ALLTOALL_AT_ONCE: Decision = at_once(&[Alltoall], &[(ANY, &[(FULL, "linear")])]);
+
 const DECISIONS: &[Decision] = &[
-    at_once(&[Bcast], &[(ANY, &[(FULL, "linear")])]),
-    at_once(&[Allreduce, ReduceScatter, ReduceScatterBlock], &[(ANY, &[(FULL, "direct")])]),
-    at_once(&[Alltoall], &[(ANY, &[(FULL, "linear")])]),
+    BCAST_AT_ONCE,
+    REDUCTIONS_AT_ONCE,
+    ALLTOALL_AT_ONCE,
     on(&[Barrier], &[(ANY, &[(FULL, "linear")])]),
     on(&[Bcast], &[(ANY, &[(FULL, "binomial-serial")])]),
     on(&[Reduce, Gather, Scatter], &[(ANY, &[(FULL, "linear")])]),

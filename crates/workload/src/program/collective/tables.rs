@@ -1,14 +1,14 @@
 //! The decision tables that a user can name.
 
 use super::{
-    Task, mpich, openmpi, smpi,
+    Task, mpich, openmpi, smpi, smpi_ompi,
     table::{ANY, FULL, LINEAR_KINDS, Table, on},
 };
 use crate::program::mpi::CollectiveKind::*;
 use base::registry::About;
 
 /// The decision tables, the default first.
-pub const TABLES: &[Table] = &[SIMPLE, openmpi::TABLE, mpich::TABLE, smpi::TABLE];
+pub const TABLES: &[Table] = &[SIMPLE, openmpi::TABLE, mpich::TABLE, smpi::TABLE, smpi_ompi::TABLE];
 
 const SIMPLE: Table = Table {
     about: About {

@@ -14,6 +14,8 @@ pub(crate) enum Tree {
     Knomial(u32),
     /// Two children each, heap order.
     Binary,
+    /// Two children each, at distances of one and two times the number of nodes in the own level: Open MPI's tree of fan-out 2.
+    Interleaved,
     /// One child each.
     Chain,
 }
@@ -34,6 +36,12 @@ impl Tree {
                 place - (place / unit as u32 % k) * unit as u32
             }
             Tree::Binary => (place - 1) / 2,
+            Tree::Interleaved => {
+                // Level l begins at place 2^l - 1.
+                let level = (place + 1).ilog2();
+                let (half, begin) = (1 << (level - 1), (1 << level) - 1);
+                if place - half < begin { place - half } else { place - 2 * half }
+            }
             Tree::Chain => place - 1,
         })
     }
@@ -59,6 +67,7 @@ impl Tree {
                 degree
             }
             Tree::Binary => (u64::from(size).saturating_sub(2 * u64::from(place) + 1)).min(2) as u32,
+            Tree::Interleaved => (after >> (place + 1).ilog2()).min(2),
             Tree::Chain => after.min(1),
         }
     }
@@ -69,6 +78,7 @@ impl Tree {
             Tree::Star | Tree::Chain => place + 1 + index,
             Tree::Knomial(k) => place + (index % (k - 1) + 1) * k.pow(index / (k - 1)),
             Tree::Binary => 2 * place + 1 + index,
+            Tree::Interleaved => place + ((index + 1) << (place + 1).ilog2()),
         }
     }
 
@@ -159,9 +169,10 @@ mod tests {
 
     #[test]
     fn parents_and_children_agree_and_everybody_is_reached() {
-        let trees = [Tree::Star, BINOMIAL, Tree::Knomial(3), Tree::Knomial(4), Tree::Binary, Tree::Chain];
+        let trees = [Tree::Star, BINOMIAL, Tree::Knomial(3), Tree::Knomial(4), Tree::Binary];
+        let trees = trees.into_iter().chain([Tree::Interleaved, Tree::Chain]);
         for tree in trees {
-            for size in 1..=70 {
+            for size in 1..=140 {
                 let mut seen = vec![0; size as usize];
                 for place in 0..size {
                     for i in 0..tree.degree(place, size) {

@@ -6,6 +6,7 @@ use crate::program::{
     mpi::{CommRank, Mode},
 };
 use base::index::RankId;
+use std::collections::VecDeque;
 
 /// The end of a chain: what its next operation depends on.
 #[derive(Clone, Debug, Default)]
@@ -85,37 +86,42 @@ pub(super) struct Round<'a> {
     pub(super) chain: &'a mut Chain,
     pub(super) next: &'a mut u64,
     pub(super) batch: &'a mut Batch,
-    /// Transfers that the end of the round waits for.
-    pub(super) posted: &'a mut Vec<u64>,
-    /// Bytes to be combined when they are there.
-    pub(super) combine: &'a mut u64,
-    /// Set by a round that the next one continues.
-    pub(super) open: bool,
+    /// Transfers that nothing has waited for: numbers, and bytes to be combined when they are there.
+    pub(super) posted: &'a mut VecDeque<Posted>,
+    /// Places of those that the next round waits for; `None` if for all.
+    pub(super) wait: Option<Vec<usize>>,
+}
+
+/// A transfer under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posted {
+    /// Number of the operation in the rank's stream.
+    pub(super) number: u64,
+    /// Bytes to be combined at its end.
+    pub(super) combine: u64,
 }
 
 impl Round<'_> {
-    fn post(&mut self, kind: Kind, peer: CommRank, amount: u64) {
+    fn post(&mut self, kind: Kind, peer: CommRank, amount: u64, combine: u64) {
         let peer = self.members.map_or(peer.of_world(), |m| m[peer.index()]);
         let op = Op { kind, peer, amount, ..self.pattern };
-        self.posted.push(self.chain.emit(self.next, self.batch, op, After::Start));
+        let number = self.chain.emit(self.next, self.batch, op, After::Start);
+        self.posted.push_back(Posted { number, combine });
     }
 }
 
 impl Sink for Round<'_> {
     fn recv(&mut self, peer: CommRank, piece: Piece, how: How) {
         let bytes = self.task.bytes_of(piece, false);
-        if how != How::Store {
-            *self.combine = self.combine.saturating_add(bytes);
-        }
-        self.post(Kind::Recv, peer, bytes);
+        self.post(Kind::Recv, peer, bytes, if how == How::Store { 0 } else { bytes });
     }
 
     fn send(&mut self, peer: CommRank, piece: Piece) {
         let bytes = self.task.bytes_of(piece, true);
-        self.post(Kind::Send, peer, bytes);
+        self.post(Kind::Send, peer, bytes, 0);
     }
 
-    fn open(&mut self) {
-        self.open = true;
+    fn wait(&mut self, places: &[usize]) {
+        self.wait = Some(places.to_vec());
     }
 }

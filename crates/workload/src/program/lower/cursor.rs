@@ -2,7 +2,7 @@
 
 use super::{
     agreement::{Agreed, MAKERS, Watched},
-    chain::{Chain, Round, blank},
+    chain::{Chain, Posted, Round, blank},
     handles::Handles,
     shared::Shared,
     windows::{Access, Emit, Then},
@@ -77,8 +77,7 @@ pub(super) struct Running {
     round: u32,
     members: Option<Arc<[RankId]>>,
     pattern: Op,
-    posted: Vec<u64>,
-    combine: u64,
+    posted: VecDeque<Posted>,
 }
 
 /// A rank's calls and what they become.
@@ -539,7 +538,7 @@ impl Running {
         pattern: Op,
     ) -> Self {
         let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
-        Self { task, algorithm, rounds, round: 0, members, pattern, posted: Vec::new(), combine: 0 }
+        Self { task, algorithm, rounds, round: 0, members, pattern, posted: VecDeque::new() }
     }
 
     /// Appends a round; false if there is none left. Combining takes `reduce` picoseconds a byte.
@@ -555,17 +554,27 @@ impl Running {
             next,
             batch,
             posted: &mut self.posted,
-            combine: &mut self.combine,
-            open: false,
+            wait: None,
         };
         (self.algorithm.round)(&self.task, self.round, &mut round);
-        let open = round.open;
+        let wait = round.wait;
         self.round += 1;
-        if open && self.round < self.rounds {
-            return true;
+        let mut combine = 0u64;
+        let mut end = |posted: Posted| {
+            chain.wait_for(posted.number);
+            combine = combine.saturating_add(posted.combine);
+        };
+        match wait.filter(|_| self.round < self.rounds) {
+            None => self.posted.drain(..).for_each(end),
+            Some(places) => {
+                debug_assert!(places.is_sorted_by(|a, b| a < b), "places are in ascending order");
+                // Those before a place have gone already.
+                for (gone, place) in places.into_iter().enumerate() {
+                    end(self.posted.remove(place - gone).expect("a round waits for what is outstanding"));
+                }
+            }
         }
-        self.posted.drain(..).for_each(|number| chain.wait_for(number));
-        let amount = std::mem::take(&mut self.combine).saturating_mul(reduce);
+        let amount = combine.saturating_mul(reduce);
         if amount > 0 {
             let op = Op { kind: Kind::Calc, amount, ..self.pattern };
             chain.emit(next, batch, op, After::Finish);

@@ -456,19 +456,25 @@ impl Lines<'_, '_> {
         let algorithm = self.writer.chooser.choose(&mut task, c.algorithm)?;
         let tag = self.writer.tags.get(&(id, COLLECTIVES)).copied().unwrap_or(0);
         let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
-        let (mut posted, members) = (Vec::new(), self.writer.comms.members(id));
+        let (mut posted, members) = (VecDeque::new(), self.writer.comms.members(id));
         for number in 0..rounds {
             let mut round =
-                Round { task: &task, members: members.clone(), transfers: Vec::new(), open: false };
+                Round { task: &task, members: members.clone(), transfers: Vec::new(), wait: None };
             (algorithm.round)(&task, number, &mut round);
             let me = i64::from(self.rank.number());
             for (peer, bytes, sends) in round.transfers {
                 let (peer, tag) = (i64::from(peer.number()), i64::from(tag));
                 self.line(format_args!("{} {peer} {tag} {bytes}", if sends { "isend" } else { "irecv" }));
-                posted.push(if sends { (me, peer, tag) } else { (peer, me, tag) });
+                posted.push_back(if sends { (me, peer, tag) } else { (peer, me, tag) });
             }
-            if !round.open || number + 1 == rounds {
-                posted.drain(..).for_each(|name| self.wait_for(name, None));
+            match round.wait.filter(|_| number + 1 < rounds) {
+                None => posted.drain(..).for_each(|name| self.wait_for(name, None)),
+                Some(places) => {
+                    for (gone, place) in places.into_iter().enumerate() {
+                        let name = posted.remove(place - gone).ok_or("a round waits for nothing")?;
+                        self.wait_for(name, None);
+                    }
+                }
             }
         }
         Ok(())
@@ -489,7 +495,7 @@ struct Round<'a> {
     task: &'a Task,
     members: Option<Arc<[RankId]>>,
     transfers: Vec<(RankId, u64, bool)>,
-    open: bool,
+    wait: Option<Vec<usize>>,
 }
 
 impl Round<'_> {
@@ -510,7 +516,7 @@ impl Sink for Round<'_> {
         self.add(peer, piece, true);
     }
 
-    fn open(&mut self) {
-        self.open = true;
+    fn wait(&mut self, places: &[usize]) {
+        self.wait = Some(places.to_vec());
     }
 }
