@@ -235,9 +235,8 @@ pub(super) fn renew(
     let routing = file.part("routing", named.is_none_or(|m| m.needs.routing), diagnostics);
     let faults = file.part("faults", false, diagnostics);
     let portals = file.part("portals", false, diagnostics);
-    let (engine, g_home) = file.part("engine", false, diagnostics).unwrap_or((&empty, end));
-    let (output, o_home) = file.part("output", false, diagnostics).unwrap_or((&empty, end));
-    let present = root.get("experiment").is_some();
+    let engine = file.part("engine", false, diagnostics).unwrap_or((&empty, end));
+    let output = file.part("output", false, diagnostics).unwrap_or((&empty, end));
     let own = choices.sections.iter().any(|s| changed.any(&[s.entry.about.name]));
     // Buffers of links follow from sections of models, so that links are read with them.
     let links = own || changed.any(&["fabric"]);
@@ -248,7 +247,8 @@ pub(super) fn renew(
     }
     let mut times = changed.any(&["experiment"]);
     let read_times = |of: &mut Experiment, diagnostics: &mut Diagnostics| {
-        of.experiment = read_experiment(experiment, e_home, present && time, diagnostics);
+        let needed = time && root.get("experiment").is_some();
+        of.experiment = read_experiment(experiment, e_home, needed, diagnostics);
     };
     if times {
         read_times(of, diagnostics);
@@ -281,8 +281,7 @@ pub(super) fn renew(
     if links {
         buffers::fill(&mut of.links, of.model.as_ref(), &of.own, diagnostics);
     }
-    let rest = Rest { faults, routing, engine: (engine, g_home), output: (output, o_home) };
-    read_rest(of, changed, &rest, choices, diagnostics);
+    read_rest(of, changed, &Rest { faults, routing, engine, output }, choices, diagnostics);
     of.series = root.get(SWEEP.name).map(|entry| entry.key_place);
     of.plots = root.get(PLOT.name).is_some();
 }
