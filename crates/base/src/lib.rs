@@ -9,6 +9,7 @@ pub mod input;
 pub mod memory;
 pub mod mistakes;
 mod nearest;
+pub mod packed;
 pub mod paged;
 pub mod param;
 pub mod prefetch;

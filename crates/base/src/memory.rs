@@ -37,6 +37,23 @@ pub fn within<T>(limit: Option<u64>, work: impl FnOnce() -> T) -> (T, Option<Str
 /// A reader that fails where the process outgrows its limit.
 pub struct Watched<R>(pub R);
 
+/// Refuses to make so many bytes of a few words of a file, where this thread's process would outgrow its limit with them.
+///
+/// # Errors
+/// If it would; the message says so, and [`within`] gives it.
+pub fn takes(bytes: u64) -> Result<(), String> {
+    let Some(has) = resident().filter(|_| bytes > STEP) else { return Ok(()) };
+    let most = LIMIT.get().unwrap_or_else(|| has.saturating_add(available().unwrap_or(u64::MAX)));
+    if has.saturating_add(bytes) <= most {
+        return Ok(());
+    }
+    let (needs, left) = (rounded(bytes), rounded(most.saturating_sub(has)));
+    let message =
+        format!("what the file describes takes {needs} of memory, but only {left} more may be used");
+    OUTGROWN.set(Some(message.clone()));
+    Err(message)
+}
+
 /// Looks at the process, after so many bytes more, whether it has outgrown its limit.
 fn passed(bytes: usize) -> io::Result<()> {
     let left = LEFT.get().saturating_sub(bytes as u64);

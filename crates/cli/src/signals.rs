@@ -2,6 +2,9 @@
 //! longer end the process by themselves, so who saves several runs heeds them once for all.
 
 use netloom::saver::Signals;
+use results::claim::Traces;
+#[cfg(unix)]
+use signal_hook::{consts, iterator::Handle};
 use std::sync::{Arc, atomic::Ordering};
 
 /// Signals are heeded while this lives.
@@ -9,33 +12,43 @@ pub struct Heeded {
     /// What they ask for.
     pub signals: Arc<Signals>,
     #[cfg(unix)]
-    heard: Vec<signal_hook::SigId>,
+    heard: Option<Handle>,
+}
+
+/// A thread does what signals ask for. Those that cannot be heeded act as they always do.
+#[cfg(unix)]
+fn hear(signals: Arc<Signals>, asked: &[i32], act: impl Fn(&Signals, i32) + Send + 'static) -> Heeded {
+    let heard = signal_hook::iterator::Signals::new(asked).ok().and_then(|mut heard| {
+        let (handle, own) = (heard.handle(), Arc::clone(&signals));
+        let hear = move || heard.forever().for_each(|signal| act(&own, signal));
+        std::thread::Builder::new().spawn(hear).ok().map(|_| handle)
+    });
+    Heeded { signals, heard }
 }
 
 /// Two signals never end a run, also where nobody heeds them: one that asks to save, and one that a limit on the size of files sends, which writers report.
 #[cfg(unix)]
 pub fn endure() {
     let nobody = Arc::default();
-    for signal in [signal_hook::consts::SIGUSR1, signal_hook::consts::SIGXFSZ] {
+    for signal in [consts::SIGUSR1, consts::SIGXFSZ] {
         let _ = signal_hook::flag::register(signal, Arc::clone(&nobody));
     }
 }
 
-/// From now on; with `early`, a signal to leave ends the process at once until a run is under way.
+/// From now on; with `early`, a signal to leave ends the process at once until a run is under way. With a process that ends at once `traces` go.
 #[cfg(unix)]
 #[must_use]
-pub fn heed(early: bool) -> Heeded {
-    use signal_hook::{consts, flag};
+pub fn heed(early: bool, traces: Traces) -> Heeded {
     let signals = Arc::new(Signals::default());
     signals.early.store(early, Ordering::Relaxed);
-    let mut heard: Vec<_> = flag::register(consts::SIGUSR1, Arc::clone(&signals.save)).into_iter().collect();
-    for signal in [consts::SIGTERM, consts::SIGINT] {
-        // In this order: the first signal finds the flag down. A signal that cannot be heeded acts as it always does.
-        let ends = [&signals.early, &signals.leave];
-        heard.extend(ends.iter().flat_map(|f| flag::register_conditional_default(signal, Arc::clone(f))));
-        heard.extend(flag::register(signal, Arc::clone(&signals.leave)));
-    }
-    Heeded { signals, heard }
+    hear(signals, &[consts::SIGUSR1, consts::SIGTERM, consts::SIGINT], move |own, signal| {
+        if signal == consts::SIGUSR1 {
+            own.save.store(true, Ordering::Relaxed);
+        } else if own.early.load(Ordering::Relaxed) || own.leave.swap(true, Ordering::Relaxed) {
+            traces.remove();
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    })
 }
 
 /// From now on, for work that cannot be saved and must be cleared away: a terminal that goes away asks to leave as well, unless `nohup`
@@ -43,16 +56,11 @@ pub fn heed(early: bool) -> Heeded {
 #[cfg(unix)]
 #[must_use]
 pub fn ending() -> Heeded {
-    use signal_hook::{consts, flag};
-    let signals = Arc::new(Signals::default());
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    let ignored = |signal: i32| mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1);
-    let all =
-        [consts::SIGTERM, consts::SIGINT, consts::SIGHUP].into_iter().filter(|signal| !ignored(*signal));
-    let heard = all.flat_map(|signal| flag::register(signal, Arc::clone(&signals.leave))).collect();
-    Heeded { signals, heard }
+    let mask = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let mut all = vec![consts::SIGTERM, consts::SIGINT, consts::SIGHUP];
+    all.retain(|signal| mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 0));
+    hear(Arc::default(), &all, |own, _| own.leave.store(true, Ordering::Relaxed))
 }
 
 #[cfg(not(unix))]
@@ -61,7 +69,7 @@ pub fn ending() -> Heeded {
 }
 
 #[cfg(not(unix))]
-pub fn heed(_: bool) -> Heeded {
+pub fn heed(_: bool, _: Traces) -> Heeded {
     ending()
 }
 
@@ -71,8 +79,6 @@ pub fn endure() {}
 #[cfg(unix)]
 impl Drop for Heeded {
     fn drop(&mut self) {
-        for id in self.heard.drain(..) {
-            signal_hook::low_level::unregister(id);
-        }
+        self.heard.iter().for_each(Handle::close);
     }
 }

@@ -413,6 +413,29 @@ fn windows_without_end_end_the_run() {
     }
 }
 
+/// Loops without end are multiplied, or their files refused; nothing runs through them.
+#[test]
+fn loops_without_end_are_no_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("loop.ranks");
+    let file = file.to_str().unwrap();
+    let begun = std::time::Instant::now();
+    for (body, counted) in [
+        ("sendrecv 1 KiB to 1 - rank recv 1 KiB from 1 - rank", "2000000000000"),
+        ("repeat 1000000000000 {\n compute 1 s\n barrier\n }", "2^64 - 1"),
+    ] {
+        fs::write(file, format!("ranks 2\nall {{\nrepeat 1000000000000 {{ {body} }}\n}}\n")).unwrap();
+        let info = netloom(&["trace", "info", file]);
+        assert!(info.status == 0 && info.out.contains(counted), "{}", info.out);
+        assert!(info.out.contains("not looked at: the program has more than"), "{}", info.out);
+        let job = format!("job=[{{workload='trace',file='{file}'}}]");
+        let ends = ["--set", "experiment.duration=", "--set", "experiment.until=workload-done"];
+        let check = netloom(&[&["check", EXAMPLE, "--set", &job][..], &ends].concat());
+        assert!(check.status == 0 && check.out.contains("not looked at"), "{}{}", check.out, check.err);
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn a_fifo_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -479,11 +502,24 @@ fn counts_in_files_take_no_memory() {
     fs::write(at("long.toml"), good + &"\n".repeat(room + 1)).unwrap();
     let named = "ranks 2000\nall { repeat 60 { define [0 to (size-1)] as D\n free_comm D } }\n";
     fs::write(at("groups.ranks"), named).unwrap();
+    let ones = vec!["1"; 100_000].join(",");
+    let torus = format!(
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" speed=\"1Gf\" bw=\"1Bps\" lat=\"1us\" \
+         topology=\"TORUS\" topo_parameters=\"16,{ones}\"/></platform>"
+    );
+    fs::write(at("torus.xml"), torus).unwrap();
+    let torus = format!("fabric={{topology='platform',file='{}'}}", at("torus.xml"));
+    let mesh = "fabric={topology='mesh',dims=[1000,1000],terminals_per_router=1,link={terminal={bandwidth='1 GB/s',latency='1 ns',\
+                credit_delay='1 ns',vc_buffer='1 KiB'},local={bandwidth='1 GB/s',latency='1 ns',credit_delay='1 ns',vc_buffer='1 KiB'}}}";
+    let mesh = ["check", EXAMPLE, "--set", mesh, "--set", "routing.algorithm=dimension-order", "--set"];
+    let places = ["job.0.placement=explicit", "--set", "job.0.placement_file=/nowhere"];
     for (kilobytes, arguments) in [
         (1_500_000, &["trace", "info", &at("many.goal")][..]),
         (1_500_000, &["fabric", "metrics", &at("many.toml")]),
         (1_500_000, &["fabric", "metrics", &at("large.toml")]),
         (1_500_000, &["resume", &at("run")]),
+        (400_000, &["check", EXAMPLE, "--set", &torus]),
+        (400_000, &[&mesh[..], &places[..]].concat()),
         (400_000, &["check", &at("jobs.toml")]),
         (400_000, &["check", &at("list.toml")]),
         (400_000, &["check", &at("long.toml")]),

@@ -265,3 +265,24 @@ fn a_surrogate_phase_heeds_signals() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(root.path().join("run.checkpoint").exists());
 }
+
+/// A signal where nothing can be saved ends the process, and what it had put on disk goes with it: while the network is built, and in a model whose
+/// runs cannot be saved.
+#[test]
+fn an_early_signal_leaves_nothing_behind() {
+    let root = tempfile::tempdir().unwrap();
+    let link = "{bandwidth='1 GB/s',latency='1 ns',credit_delay='1 ns',vc_buffer='1 KiB'}";
+    let mesh = format!(
+        "fabric={{topology='mesh',dims=[900,900],terminals_per_router=1,link={{terminal={link},local={link}}}}}"
+    );
+    let mesh = ["--set", &mesh, "--set", "routing.algorithm=dimension-order"];
+    let flow = ["--set", "model.kind=flow"];
+    for (more, signal) in [(&mesh[..], "-TERM"), (&mesh, "-INT"), (&flow, "-TERM")] {
+        let mut child = run(&root.path().join("made/run"), "100 s").args(more).spawn().unwrap();
+        until("the claim", || root.path().join("made/.run.lock").exists());
+        sleep(Duration::from_millis(300));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), names(root.path()).len()), (None, 0), "{signal} {more:?}");
+    }
+}

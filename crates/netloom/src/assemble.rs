@@ -226,9 +226,32 @@ vcs = 1
             assert!(error.to_string().contains(words), "{set:?}: {error}");
             assert!(!built, "{set:?}: the network was built");
         }
-        // What only the network tells is told after it: which places are there.
-        let (prepared, built) = with(&of_placement, MemoryLimit::None);
-        assert!(prepared.is_err() && built);
+        // So are lists of places. Which of them other jobs have taken is seen on the network.
+        let twice = [("job.0.placement", "explicit"), ("job.0.ranks", "3"), ("job.0.terminals", "[7, 8, 7]")];
+        let beyond =
+            [("job.0.placement", "explicit"), ("job.0.ranks", "2"), ("job.0.terminals", "[7, 90000]")];
+        let few = [("job.0.placement", "explicit"), ("job.0.terminals", "[7, 8, 9]")];
+        for (set, words) in [
+            (&of_placement[..], "cannot be read"),
+            (&twice, "has a rank already"),
+            (&beyond, "the last one is 89999"),
+            (&few, "80000 ranks need 80000 terminals, 3 are given"),
+        ] {
+            let (prepared, built) = with(set, MemoryLimit::None);
+            let error = prepared.err().unwrap_or_else(|| panic!("{set:?} is no mistake"));
+            assert!(error.to_string().contains(words), "{set:?}: {error}");
+            assert!(!built, "{set:?}: the network was built");
+        }
+        let second = [
+            ("job.0.placement", "explicit"),
+            ("job.0.ranks", "2"),
+            ("job.0.terminals", "[7, 8]"),
+            ("job.1.placement", "explicit"),
+            ("job.1.ranks", "2"),
+            ("job.1.terminals", "[8, 9]"),
+        ];
+        let (prepared, built) = with(&second, MemoryLimit::None);
+        assert!(prepared.err().is_some_and(|e| e.to_string().contains("taken by an earlier job")) && built);
     }
 
     /// What does not fit is known from sizes and jobs nearly to the byte, and refused before anything is built.

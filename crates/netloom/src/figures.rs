@@ -7,6 +7,7 @@ use crate::{
         plot::{Bars, Direction, PlotSpec},
         sweep::Axis as SweepAxis,
     },
+    ours,
     sweep::{outcome::Row, store::FAILED},
 };
 use base::{
@@ -40,14 +41,17 @@ struct Sample<'a> {
     y: f64,
 }
 
-/// Writes a figure as SVG and PDF into a directory, which is made if it is missing; files of these names are replaced.
+/// Writes a figure as SVG and PDF into a directory, which is made if it is missing; figures of these names are replaced.
 ///
 /// # Errors
-/// If the system refuses.
+/// If the system refuses, or a file of such a name is no figure of ours.
 pub fn put(plot: &Plot, directory: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut written = Vec::new();
-    for (form, bytes) in [("svg", plot.svg().into_bytes()), ("pdf", plot.pdf())] {
-        let path = directory.join(format!("{name}.{form}"));
+    let path = |form: &str| directory.join(format!("{name}.{form}"));
+    ["svg", "pdf"].iter().try_for_each(|form| ours::may_replace(&path(form)))?;
+    for (form, bytes) in [("svg", (plot.svg() + ours::COMMENT).into_bytes()), ("pdf", ours::pdf(plot.pdf()))]
+    {
+        let path = path(form);
         let put = fs::create_dir_all(directory).and_then(|()| fs::write(&path, bytes));
         put.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
         written.push(path);

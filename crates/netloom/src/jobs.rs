@@ -91,11 +91,18 @@ pub fn early(
         let left = free.or(asked.then_some(terminals))?;
         let (early, ranks) = work_early(job, &site, left, diagnostics);
         let groups = ranks.map(|ranks| ranks.div_ceil(each(job)));
-        if let Some(groups) = groups
-            && let Err(problem) = room(groups, each(job), left, terminals)
-        {
-            job.section
-                .report(vec![larger(problem, u64::from(terminals - left) + u64::from(groups))], diagnostics);
+        match groups.map(|groups| (groups, room(groups, each(job), left, terminals))) {
+            Some((groups, Err(problem))) => {
+                let most = u64::from(terminals - left) + u64::from(groups);
+                job.section.report(vec![larger(problem, most)], diagnostics);
+            }
+            // Faults may cut terminals off, which then have no part in what a list says.
+            Some((groups, Ok(()))) if experiment.faults.is_none() => {
+                let mistakes =
+                    |p: &'static PlacementEntry| p.mistakes(groups, terminals, &job.section.values);
+                job.section.report(job.placement.map(mistakes).unwrap_or_default(), diagnostics);
+            }
+            _ => {}
         }
         if let Some(early) = &early {
             check_start(experiment, job, &early.setup, diagnostics);

@@ -47,6 +47,7 @@ pub mod networks;
 #[cfg(feature = "opensm")]
 pub mod opensm;
 pub mod options;
+pub mod ours;
 pub mod output;
 pub mod page;
 pub mod part_file;

@@ -9,6 +9,7 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// The right to write an output directory and what lies beside it; given back when it is dropped.
@@ -18,8 +19,39 @@ pub struct Claim {
     lock: PathBuf,
     /// Locked while it is open; `None` where the file system knows no locks.
     file: Option<File>,
+    traces: Traces,
+}
+
+/// What a claim puts on disk, which goes away with it, or with a process that a signal ends.
+#[derive(Clone, Debug, Default)]
+pub struct Traces(Arc<Mutex<Made>>);
+
+/// Files and directories that were made for a claim.
+#[derive(Debug, Default)]
+struct Made {
+    /// The lock file, while it is held.
+    lock: Option<PathBuf>,
     /// Directories that were made for it, outermost first.
     parents: Vec<PathBuf>,
+}
+
+impl Traces {
+    fn made(&self) -> MutexGuard<'_, Made> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes them. Whoever does this while the claim is held must end the process.
+    pub fn remove(&self) {
+        let mut made = self.made();
+        // Removed while it is locked, so that nobody locks a file that is about to go.
+        if let Some(lock) = made.lock.take() {
+            let _ = fs::remove_file(lock);
+        }
+        // What is not empty stays: results or a checkpoint are in it.
+        for parent in made.parents.drain(..).rev() {
+            let _ = fs::remove_dir(parent);
+        }
+    }
 }
 
 impl Claim {
@@ -29,7 +61,7 @@ impl Claim {
     /// [`OutputError::Claimed`] if another process holds it, and as [`OutputError`] says.
     pub fn take(dir: &Path) -> Result<Self, OutputError> {
         let lock = hidden(dir, "lock").ok_or_else(|| OutputError::Unusable(dir.to_owned()))?;
-        let mut claim = Self { dir: dir.to_owned(), lock, file: None, parents: Vec::new() };
+        let mut claim = Self { dir: dir.to_owned(), lock, file: None, traces: Traces::default() };
         claim.make_parents()?;
         let failed = |source| OutputError::Io { path: dir.to_owned(), source };
         loop {
@@ -49,6 +81,7 @@ impl Claim {
                         return Err(refused(&claim.lock, why));
                     }
                     write_holder(&file).map_err(failed)?;
+                    claim.traces.made().lock = Some(claim.lock.clone());
                     claim.file = Some(file);
                     return Ok(claim);
                 }
@@ -70,11 +103,17 @@ impl Claim {
         self.file.is_some()
     }
 
-    fn make_parents(&mut self) -> Result<(), OutputError> {
+    /// What it put on disk.
+    #[must_use]
+    pub fn traces(&self) -> Traces {
+        self.traces.clone()
+    }
+
+    fn make_parents(&self) -> Result<(), OutputError> {
         let above = self.dir.ancestors().skip(1).take_while(|p| !p.as_os_str().is_empty() && !p.exists());
         for parent in above.map(Path::to_owned).collect::<Vec<_>>().into_iter().rev() {
             fs::create_dir(&parent).map_err(|source| OutputError::Io { path: parent.clone(), source })?;
-            self.parents.push(parent);
+            self.traces.made().parents.push(parent);
         }
         Ok(())
     }
@@ -113,14 +152,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Removed while it is locked, so that nobody locks a file that is about to go.
-        if self.file.is_some() {
-            let _ = fs::remove_file(&self.lock);
-        }
-        // What is not empty stays: results or a checkpoint are in it.
-        for parent in self.parents.iter().rev() {
-            let _ = fs::remove_dir(parent);
-        }
+        self.traces.remove();
     }
 }
 

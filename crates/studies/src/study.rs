@@ -251,7 +251,7 @@ fn section(
     home: Place,
     diagnostics: &mut Diagnostics,
 ) -> Section {
-    let spec = Spec { title, params: params.into(), also, elsewhere: Vec::new(), lenient: false };
+    let spec = Spec { title, params: params.into(), also, elsewhere: &Vec::new, lenient: false };
     reader::read(&spec, table, home, diagnostics)
 }
 

@@ -7,13 +7,13 @@ use crate::{
 };
 use clap::CommandFactory;
 use clap_mangen::{Man, generate_to};
-use netloom::{Error, ErrorKind};
-use std::{fs::create_dir_all, path::Path};
+use netloom::{Error, ErrorKind, ours};
+use std::path::Path;
 
 /// Prints the manual page (roff), or writes one for each command into a directory.
 ///
 /// # Errors
-/// If nothing can be written there.
+/// If nothing can be written there, or a page of somebody else's is there.
 pub fn man(out: Option<&Path>, console: &mut Console<'_>) -> Outcome {
     let Some(dir) = out else {
         let mut page = Vec::new();
@@ -22,8 +22,6 @@ pub fn man(out: Option<&Path>, console: &mut Console<'_>) -> Outcome {
         console.print(&String::from_utf8_lossy(&page))?;
         return Ok(Exit::Done);
     };
-    let written = create_dir_all(dir).and_then(|()| generate_to(Arguments::command(), dir));
-    let failed = |e| Error::new(ErrorKind::Output, format!("cannot write to {}: {e}", dir.display()));
-    written.map_err(failed)?;
+    ours::manual(dir, &|scratch| generate_to(Arguments::command(), scratch))?;
     Ok(Exit::Done)
 }

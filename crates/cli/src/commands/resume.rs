@@ -19,7 +19,7 @@ use netloom::{
     saver::Saver,
     together::{agreed, all_ready},
 };
-use results::summary::Summary;
+use results::{claim::Claim, summary::Summary};
 use std::{path::PathBuf, sync::Arc};
 
 /// Goes on with a run.
@@ -42,7 +42,8 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         let (header, state) = checkpoint::load(&path, PROGRAM.build)?;
         Ok((checkpoint::ended(&dir, &header), (claim, dir, path), header, state))
     };
-    let (ended, (_claim, dir, path), header, state) = all_ready(world, dir.and_then(load))?;
+    let (ended, (claim, dir, path), header, state) = all_ready(world, dir.and_then(load))?;
+    let heeded = signals::heed(true, claim.as_ref().map(Claim::traces).unwrap_or_default());
     if let Some((summary, stored)) = ended {
         console.remark("note: the run had ended before it was killed: this is what it stored");
         let _ = std::fs::remove_file(path);
@@ -63,7 +64,6 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
     drop(terminal);
     let inputs = inputs(&prepared);
     let (force, started) = (header.force, header.started.clone());
-    let heeded = signals::heed(true);
     let header = Header { threads, ..header };
     let saver = Saver::new(path.clone(), header, prepared.intervals, Arc::clone(&heeded.signals));
     let mut saver = saver.over(&prepared.world);

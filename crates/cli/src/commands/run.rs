@@ -47,8 +47,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let writes = target.as_ref().filter(|_| world.is_first());
     let input = args.input.input();
     read_by_all(world, &input)?;
-    let claim = writes.map(|target| target.claim(false, &Terminal::new(console))).transpose();
-    let claim = all_ready(world, claim)?;
+    let claim = all_ready(world, writes.map(|t| t.claim(false, &Terminal::new(console))).transpose())?;
+    let heeded = target.map(|_| signals::heed(true, claim.as_ref().map(|c| c.traces()).unwrap_or_default()));
     let prepared = prepare(&Registry::standard(), &input, &options, &Terminal::new(console));
     let prepared = agreed(world, PROGRAM.build, prepared)?;
     estimate::refuse(args.estimate_error, &prepared)?;
@@ -56,7 +56,6 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let started = format_rfc3339(SystemTime::now()).to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
     let kept = target.filter(|_| prepared.model.saved);
-    let heeded = kept.map(|_| signals::heed(true));
     let saver = |(target, heeded): (Target<'_>, &signals::Heeded)| {
         output::saver(&target, &PROGRAM, &prepared, &begun, Arc::clone(&heeded.signals))
     };

@@ -39,7 +39,7 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         out: args.out.clone(),
         threads: args.threads,
         program: PROGRAM,
-        heed: &|| Arc::clone(&heeded.get_or_init(|| signals::heed(false)).signals),
+        heed: &|| Arc::clone(&heeded.get_or_init(|| signals::heed(false, Default::default())).signals),
     };
     if args.verify {
         let verified = runner::verify(&place, name, &asked, &Terminal::new(console))?;

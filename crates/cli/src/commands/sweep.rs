@@ -24,7 +24,7 @@ pub fn sweep(args: &SweepArgs, console: &mut Console<'_>, world: &World) -> Outc
     let input = args.input.input();
     read_by_all(world, &input)?;
     let plan = all_ready(world, plan(&Registry::standard(), &input))?;
-    let heeded = signals::heed(false);
+    let heeded = signals::heed(false, Default::default());
     let processors = || thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
     let asked = run::Asked {
         out: &args.out,

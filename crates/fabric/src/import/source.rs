@@ -1,7 +1,11 @@
 //! A file of a cluster, opened.
 
 use crate::subnet::whole;
-use base::{memory::Watched, param::Problem};
+use base::{
+    memory::Watched,
+    packed::{Bounded, Counted},
+    param::Problem,
+};
 use std::io::{BufRead, BufReader, Read};
 
 /// A file to be read: a name for messages and its bytes.
@@ -31,7 +35,8 @@ impl Source {
         let mut raw = BufReader::with_capacity(1 << 16, raw);
         let packed = raw.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
         let bytes: Box<dyn BufRead> = if packed {
-            let unpacked = flate2::bufread::MultiGzDecoder::new(raw);
+            let (raw, taken) = Counted::new(raw);
+            let unpacked = Bounded::new(flate2::bufread::MultiGzDecoder::new(raw), taken, "gzip -d");
             Box::new(Watched(BufReader::with_capacity(1 << 16, unpacked)))
         } else {
             Box::new(Watched(raw))

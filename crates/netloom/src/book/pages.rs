@@ -7,6 +7,7 @@ use super::{
 use crate::{
     catalog::{Shelf, shelves},
     error::{Error, ErrorKind},
+    ours::COMMENT,
     reference::{capitalised, classes, form, sentence, verdicts},
     registry::Registry,
 };
@@ -54,6 +55,7 @@ pub fn pages(registry: &Registry) -> Result<Vec<Page>, Error> {
     let text = format!("# Verdicts\n{}", verdicts().split_once("\n\n").map_or("", |(_, rest)| rest));
     let name = "reference/verdicts.md".to_owned();
     all.push(Page { name, text, entry: Some(("Verdicts".to_owned(), 1)) });
+    all.iter_mut().for_each(|page| page.text += &format!("\n{COMMENT}"));
     Ok(all)
 }
 

@@ -1,8 +1,9 @@
 //! The pages into the book's folder, and its table of contents brought up to date.
 
-use super::pages::{HEAD, Page, pages};
+use super::pages::{Page, pages};
 use crate::{
     error::{Error, ErrorKind},
+    ours,
     reference::reference,
     registry::Registry,
 };
@@ -15,7 +16,7 @@ use std::{
 const CONTENTS: &str = "SUMMARY.md";
 /// The folder of the pages within the book's.
 const FOLDER: &str = "reference";
-/// The page that leads to the others. With our title it makes the folder beside it ours.
+/// The page that leads to the others.
 const FIRST: &str = "reference.md";
 /// Entries of the table of contents that stand together, before an empty line.
 const TOGETHER: usize = 10;
@@ -28,11 +29,13 @@ const TOGETHER: usize = 10;
 /// stands beside it: its files are somebody's.
 pub fn write(registry: &Registry, book: &Path) -> Result<Vec<PathBuf>, Error> {
     let folder = book.join(FOLDER);
-    if folder.exists() && !is_first(&book.join(FIRST)) {
+    if folder.exists() && !book.join(FIRST).exists() {
         let message = format!("`{}` is no earlier reference, so its files are left alone", folder.display());
         return Err(Error::new(ErrorKind::Output, message).with_help("name another directory"));
     }
+    ours::may_replace(&book.join(FIRST))?;
     let pages = pages(registry)?;
+    pages.iter().try_for_each(|page| ours::may_replace(&book.join(&page.name)))?;
     let failed = |path: &Path, e: io::Error| {
         Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
     };
@@ -48,7 +51,10 @@ pub fn write(registry: &Registry, book: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     let path = book.join(CONTENTS);
     if let Ok(old) = fs::read_to_string(&path) {
-        fs::write(&path, listed(&old, &pages)).map_err(|e| failed(&path, e))?;
+        let new = listed(&old, &pages);
+        if new != old {
+            fs::write(&path, new).map_err(|e| failed(&path, e))?;
+        }
         written.push(path);
     }
     Ok(written)
@@ -63,11 +69,6 @@ pub fn printed(registry: &Registry, book: Option<&Path>) -> Result<String, Error
     Ok(format!("{} files in {}\n", write(registry, book)?.len(), book.display()))
 }
 
-/// True if a page has the title of ours.
-fn is_first(path: &Path) -> bool {
-    fs::read_to_string(path).is_ok_and(|text| text.lines().next() == HEAD.lines().next())
-}
-
 /// Removes pages and figures of an earlier reference, and nothing else.
 fn clear(folder: &Path) -> io::Result<()> {
     if !folder.is_dir() {
@@ -77,7 +78,7 @@ fn clear(folder: &Path) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             clear(&path)?;
-        } else if path.extension().is_some_and(|e| e == "md" || e == "svg") {
+        } else if path.extension().is_some_and(|e| e == "md" || e == "svg") && ours::is_free(&path) {
             fs::remove_file(&path)?;
         }
     }
@@ -145,6 +146,15 @@ mod tests {
         let refused = write(&Registry::standard(), &folder).unwrap_err();
         assert!(refused.to_string().contains("is no earlier reference"), "{refused}");
         assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+        // A page of the same name that somebody wrote, and one in the folder of an earlier reference.
+        fs::write(folder.join(FIRST), "mine").unwrap();
+        let refused = write(&Registry::standard(), &folder).unwrap_err();
+        assert!(refused.to_string().contains("does not say"), "{refused}");
+        fs::write(folder.join(FIRST), ours::COMMENT).unwrap();
+        let old = folder.join(FOLDER).join("old.md");
+        fs::write(&old, ours::COMMENT).unwrap();
+        clear(&folder.join(FOLDER)).unwrap();
+        assert!(page.exists() && !old.exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 }

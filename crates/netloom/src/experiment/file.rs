@@ -95,7 +95,7 @@ pub(super) fn plain(
     diagnostics: &mut Diagnostics,
 ) -> Section {
     let params = about.params.into();
-    let spec = Spec { title, params, also, elsewhere: Vec::new(), lenient: false };
+    let spec = Spec { title, params, also, elsewhere: &Vec::new, lenient: false };
     reader::read(&spec, table, home, diagnostics)
 }
 
@@ -114,7 +114,7 @@ pub(super) fn chosen<E: Registered>(
         title: &choice.title,
         params: entry.about().params.iter().chain(common).copied().collect(),
         also: &keys,
-        elsewhere: choice.elsewhere(Some(entry)),
+        elsewhere: &|| choice.elsewhere(Some(entry)),
         lenient: false,
     };
     Some(Chosen { entry, section: reader::read(&spec, table, home, diagnostics) })

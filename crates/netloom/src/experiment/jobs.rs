@@ -62,11 +62,12 @@ impl Sharing {
     }
 }
 
-/// All jobs; there must be some if they are `needed`, with loads and sizes if the model has `time`.
+/// All jobs; there must be some if they are `needed`, with loads and sizes if the model has `time`. `keys` are those of the job before.
 pub(super) fn read_jobs(
     file: &File<'_>,
     needed: bool,
     time: bool,
+    keys: &mut Option<Keys>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
@@ -76,13 +77,13 @@ pub(super) fn read_jobs(
                 let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
                 diagnostics.push(diagnostic.help(help));
             }
-            let (mut jobs, mut keys) = (Vec::new(), None);
+            let mut jobs = Vec::new();
             if let Some(item) = items.get(MAX_WRITTEN) {
                 let message = format!("there are {} jobs; a file has {MAX_WRITTEN} at most", items.len());
                 diagnostics.push(Diagnostic::new(item.place, message).help("`copies` of a job makes many"));
             }
             for (i, item) in items.iter().take(MAX_WRITTEN).enumerate() {
-                let job = read_job(i, item, time, file.choices, &mut keys, diagnostics);
+                let job = read_job(i, item, time, file.choices, keys, diagnostics);
                 if let Some(job) = job {
                     jobs.extend(copies(job, MAX_JOBS.saturating_sub(jobs.len() as u64), diagnostics));
                 }
@@ -106,7 +107,7 @@ pub(super) fn read_jobs(
 
 /// Keys that jobs with the same workload, arrival and placement have.
 #[derive(Clone)]
-struct Keys {
+pub(super) struct Keys {
     /// Names of these three.
     of: [Option<&'static str>; 3],
     params: Arc<[Param]>,
@@ -149,12 +150,15 @@ fn read_job(
     let of =
         [workload.map(|w| &w.about), arrival.filter(|_| open).map(|a| &a.about), placement.map(|p| &p.about)];
     let Keys { params, alone, .. } = Keys::of(keys, choices, of);
-    let mut elsewhere = choices.workload.elsewhere(workload);
-    elsewhere.extend(choices.arrival.elsewhere(arrival));
-    elsewhere.extend(choices.placement.elsewhere(placement));
+    let elsewhere = || {
+        let mut elsewhere = choices.workload.elsewhere(workload);
+        elsewhere.extend(choices.arrival.elsewhere(arrival));
+        elsewhere.extend(choices.placement.elsewhere(placement));
+        elsewhere
+    };
     let lenient = workload.is_none() || arrival.is_none() || placement.is_none();
     let also = &["workload", "arrival", "placement"];
-    let spec = Spec { title: "[[job]]", params, also, elsewhere, lenient };
+    let spec = Spec { title: "[[job]]", params, also, elsewhere: &elsewhere, lenient };
     let mut section = reader::read(&spec, table, home, diagnostics);
     section.params = alone;
     let before = diagnostics.len();
@@ -305,7 +309,7 @@ fn check_taken(
     let name = workload.about.name;
     let (closed, sized) = (is_closed(table), workload.takes == Takes::Pattern && sizes(table).is_some());
     for Shared { key, add, takes } in SHARED {
-        let own = workload.about.params.iter().any(|p| p.name == key);
+        let own = || workload.about.params.iter().any(|p| p.name == key);
         let replaced = match key {
             "load" if workload.takes == Takes::List => false,
             "arrival" if workload.takes == Takes::List => !is_loaded_list(workload, table),
@@ -318,7 +322,7 @@ fn check_taken(
                 let message = format!("[[job]] lacks `{key}`, which workload \"{name}\" needs");
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }
-            (false, true) if !own => {
+            (false, true) if !own() => {
                 let sizes_say = format!("`{}` gives its messages", sizes(table).unwrap_or_default());
                 let why = match workload.takes {
                     _ if key == "message" && replaced => &sizes_say,
@@ -342,7 +346,7 @@ fn check_taken(
                 let help = format!("remove `{key}`");
                 diagnostics.push(Diagnostic::new(section.place(key), message).help(help));
             }
-            (false, false) if !own => drop(section.values.0.remove(key)),
+            (false, false) if !own() => drop(section.values.0.remove(key)),
             _ => {}
         }
     }

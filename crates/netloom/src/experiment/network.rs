@@ -43,7 +43,7 @@ pub fn resolve_fabric(
         Some(Data::Table(table)) => {
             let seed = EXPERIMENT.params.iter().filter(|p| p.name == "seed").copied().collect();
             let spec =
-                Spec { title: "[experiment]", params: seed, also: &[], elsewhere: Vec::new(), lenient: true };
+                Spec { title: "[experiment]", params: seed, also: &[], elsewhere: &Vec::new, lenient: true };
             reader::read(&spec, table, end, diagnostics)
         }
         _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),

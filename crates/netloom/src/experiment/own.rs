@@ -47,7 +47,9 @@ pub(super) fn read_model(
         title: &choices.model.title,
         params: params.chain(&brought).copied().collect(),
         also: &also,
-        elsewhere: lists.iter().zip(&chosen).flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
+        elsewhere: &|| {
+            lists.iter().zip(&chosen).flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect()
+        },
         lenient: false,
     };
     let mut section = reader::read(&spec, table, home, diagnostics);
@@ -98,7 +100,7 @@ fn read_one(
         title: &format!("[{}]", entry.about.name),
         params: params.into(),
         also: &also,
-        elsewhere: both().flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
+        elsewhere: &|| both().flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
         lenient,
     };
     let mut section = reader::read(&spec, table, home, diagnostics);

@@ -193,7 +193,7 @@ fn read_plot(
 ) -> Option<PlotSpec> {
     let before = diagnostics.len();
     let params = PLOT.params.into();
-    let spec = Spec { title: "[[plot]]", params, also: &["only"], elsewhere: Vec::new(), lenient: false };
+    let spec = Spec { title: "[[plot]]", params, also: &["only"], elsewhere: &Vec::new, lenient: false };
     let section = reader::read(&spec, table, home, diagnostics);
     if !section.complete {
         return None;

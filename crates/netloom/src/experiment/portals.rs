@@ -23,12 +23,11 @@ pub(super) fn read_nodes(portals: &Table, diagnostics: &mut Diagnostics) -> Vec<
     let own = |key: &str| !nic::GLOBAL.contains(&key);
     let mut params: Vec<Param> = PORTALS.params.iter().filter(|p| own(p.name)).copied().collect();
     params.push(nic::NODES);
-    let global = nic::GLOBAL.iter().map(|key| (*key, Owner::Section("[portals]")));
     let spec = Spec {
         title: "[[portals.node]]",
         params: params.into(),
         also: &[],
-        elsewhere: global.collect(),
+        elsewhere: &|| nic::GLOBAL.iter().map(|key| (*key, Owner::Section("[portals]"))).collect(),
         lenient: false,
     };
     let mut sections = Vec::new();

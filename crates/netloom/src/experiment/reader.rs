@@ -28,8 +28,8 @@ pub struct Spec<'a> {
     pub params: Arc<[Param]>,
     /// Keys that somebody else reads.
     pub also: &'a [&'a str],
-    /// Keys that other choices in this section would take: a key and what it belongs to.
-    pub elsewhere: Vec<(&'static str, Owner)>,
+    /// Keys that other choices in this section would take: a key and what it belongs to. Asked only of a key that nobody knows.
+    pub elsewhere: &'a dyn Fn() -> Vec<(&'static str, Owner)>,
     /// True if it is not known which keys are valid: unknown ones are then not reported.
     pub lenient: bool,
 }
@@ -137,7 +137,7 @@ fn unknown_key(spec: &Spec<'_>, key: &str, place: Place) -> Diagnostic {
         diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
     }
     let owners: Vec<String> =
-        spec.elsewhere.iter().filter(|(k, _)| *k == key).map(|(_, owner)| owner.to_string()).collect();
+        (spec.elsewhere)().iter().filter(|(k, _)| *k == key).map(|(_, owner)| owner.to_string()).collect();
     if !owners.is_empty() {
         diagnostic = diagnostic.help(format!("`{key}` belongs to {}", owners.join(", ")));
     }

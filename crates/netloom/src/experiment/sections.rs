@@ -6,7 +6,7 @@
 use super::{
     buffers,
     file::{File, chosen, plain},
-    jobs::{Job, read_jobs},
+    jobs::{Job, Keys, read_jobs},
     keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
     network::{Links, rails_of, read_fabric},
     own::{keys_of_model, read_model, read_own},
@@ -151,9 +151,80 @@ impl General {
     }
 }
 
+/// Sections that changed since an experiment was read.
+#[derive(Clone, Copy, Debug)]
+pub enum Changed<'a> {
+    /// Any of them, or nothing was read before.
+    All,
+    /// Only these.
+    Only(&'a [&'a str]),
+}
+
+impl Changed<'_> {
+    /// True if one of these changed.
+    #[must_use]
+    pub fn any(self, names: &[&str]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(changed) => changed.iter().any(|name| names.contains(name)),
+        }
+    }
+}
+
+impl Experiment {
+    /// One of which nothing was read.
+    fn unread(home: Place) -> Self {
+        let values = base::param::Values::default();
+        let none = Section {
+            params: [].into(),
+            values,
+            places: base::sorted::SortedMap::new(),
+            home,
+            complete: false,
+        };
+        Self {
+            experiment: none.clone(),
+            general: General::default(),
+            fabric: None,
+            rails: 1,
+            links: Vec::new(),
+            faults: None,
+            routing: None,
+            jobs: Vec::new(),
+            model: None,
+            choices: Vec::new(),
+            own: Vec::new(),
+            portals: None,
+            portals_nodes: Vec::new(),
+            scheduler: Scheduler::of(&none),
+            engine: none.clone(),
+            partitions: None,
+            output: none,
+            elsewhere: Vec::new(),
+            series: None,
+            plots: false,
+        }
+    }
+}
+
 /// Checks a tree; `end` is where missing sections are reported, the end of the file.
 pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Diagnostics) -> Experiment {
-    let file = File { root, end, choices };
+    let mut experiment = Experiment::unread(end);
+    renew(&mut experiment, Changed::All, &File { root, end, choices }, &mut None, diagnostics);
+    experiment
+}
+
+/// Reads again what depends on sections that changed. No section may have come or gone. `keys` are those of the job that was read last.
+pub(super) fn renew(
+    of: &mut Experiment,
+    changed: Changed<'_>,
+    file: &File<'_>,
+    keys: &mut Option<Keys>,
+    diagnostics: &mut Diagnostics,
+) {
+    let File { root, end, choices } = *file;
+    // The model decides what the other sections must have.
+    let changed = if changed.any(&["model"]) { Changed::All } else { changed };
     file.refuse_unknown(diagnostics);
     let empty = Table::default();
     let (experiment, e_home) = file.part("experiment", true, diagnostics).unwrap_or((&empty, end));
@@ -164,48 +235,100 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
     let routing = file.part("routing", named.is_none_or(|m| m.needs.routing), diagnostics);
     let faults = file.part("faults", false, diagnostics);
     let portals = file.part("portals", false, diagnostics);
-    let (engine, g_home) = file.part("engine", false, diagnostics).unwrap_or((&empty, end));
-    let (output, o_home) = file.part("output", false, diagnostics).unwrap_or((&empty, end));
-    let present = root.get("experiment").is_some();
-    let fabric = fabric.map(|(table, home)| read_fabric(table, home, time, choices, diagnostics));
-    let (fabric, mut links) = fabric.unwrap_or((None, Vec::new()));
-    let mut experiment = read_experiment(experiment, e_home, present && time, diagnostics);
-    let jobs = read_jobs(&file, portals.is_none(), time, diagnostics);
-    give_programs_time(&mut experiment, &jobs);
-    let interfaces =
+    let engine = file.part("engine", false, diagnostics).unwrap_or((&empty, end));
+    let output = file.part("output", false, diagnostics).unwrap_or((&empty, end));
+    let own = choices.sections.iter().any(|s| changed.any(&[s.entry.about.name]));
+    // Buffers of links follow from sections of models, so that links are read with them.
+    let links = own || changed.any(&["fabric"]);
+    if links {
+        let fabric = fabric.map(|(table, home)| read_fabric(table, home, time, choices, diagnostics));
+        (of.fabric, of.links) = fabric.unwrap_or((None, Vec::new()));
+        of.rails = rails_of(of.fabric.as_ref());
+    }
+    let mut times = changed.any(&["experiment"]);
+    let read_times = |of: &mut Experiment, diagnostics: &mut Diagnostics| {
+        let needed = time && root.get("experiment").is_some();
+        of.experiment = read_experiment(experiment, e_home, needed, diagnostics);
+    };
+    if times {
+        read_times(of, diagnostics);
+    }
+    if changed.any(&["job", "portals"]) {
+        let before = are_programs(&of.jobs);
+        of.jobs = read_jobs(file, portals.is_none(), time, keys, diagnostics);
+        if !times && before != are_programs(&of.jobs) {
+            times = true;
+            read_times(of, diagnostics);
+        }
+    }
+    if times {
+        give_programs_time(&mut of.experiment, &of.jobs);
+        of.general = General::of(&of.experiment);
+    }
+    if changed.any(&["portals"]) {
+        read_portals(of, portals, diagnostics);
+    }
+    if changed.any(&["model"]) {
+        let model = model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
+        (of.model, of.choices) = (model.0, model.1.unwrap_or_default());
+    }
+    if changed.any(&["model", "job"]) {
+        of.elsewhere = elsewhere(root, named, choices);
+    }
+    if own {
+        of.own = read_own(file, named, diagnostics);
+    }
+    if links {
+        buffers::fill(&mut of.links, of.model.as_ref(), &of.own, diagnostics);
+    }
+    read_rest(of, changed, &Rest { faults, routing, engine, output }, choices, diagnostics);
+    of.series = root.get(SWEEP.name).map(|entry| entry.key_place);
+    of.plots = root.get(PLOT.name).is_some();
+}
+
+/// Sections on which no other one depends.
+struct Rest<'a> {
+    faults: Option<(&'a Table, Place)>,
+    routing: Option<(&'a Table, Place)>,
+    engine: (&'a Table, Place),
+    output: (&'a Table, Place),
+}
+
+fn read_rest(
+    of: &mut Experiment,
+    changed: Changed<'_>,
+    rest: &Rest<'_>,
+    choices: &Choices,
+    diagnostics: &mut Diagnostics,
+) {
+    let (engine, home) = rest.engine;
+    if changed.any(&["engine"]) {
+        of.engine = plain(&ENGINE, "[engine]", &["partitions"], engine, home, diagnostics);
+        of.scheduler = Scheduler::of(&of.engine);
+    }
+    if changed.any(&["faults"]) {
+        of.faults =
+            rest.faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics));
+    }
+    if changed.any(&["routing"]) {
+        let read = |(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics);
+        of.routing = rest.routing.and_then(read);
+    }
+    if changed.any(&["engine"]) {
+        of.partitions = read_partitions(engine, diagnostics);
+    }
+    if changed.any(&["output"]) {
+        of.output = plain(&OUTPUT, "[output]", &[], rest.output.0, rest.output.1, diagnostics);
+    }
+}
+
+fn read_portals(of: &mut Experiment, portals: Option<(&Table, Place)>, diagnostics: &mut Diagnostics) {
+    of.portals =
         portals.map(|(table, home)| plain(&PORTALS, "[portals]", &["node"], table, home, diagnostics));
-    let portals_nodes = match (&interfaces, portals) {
+    of.portals_nodes = match (&of.portals, portals) {
         (Some(section), Some((table, _))) if section.complete => read_nodes(table, diagnostics),
         _ => Vec::new(),
     };
-    let (model, picked) =
-        model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
-    let own = read_own(&file, named, diagnostics);
-    buffers::fill(&mut links, model.as_ref(), &own, diagnostics);
-    let engine_section = plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics);
-    Experiment {
-        elsewhere: elsewhere(root, named, choices),
-        general: General::of(&experiment),
-        experiment,
-        rails: rails_of(fabric.as_ref()),
-        fabric,
-        links,
-        faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
-        routing: routing
-            .and_then(|(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics)),
-        jobs,
-        own,
-        portals: interfaces,
-        portals_nodes,
-        model,
-        choices: picked.unwrap_or_default(),
-        partitions: read_partitions(engine, diagnostics),
-        scheduler: Scheduler::of(&engine_section),
-        engine: engine_section,
-        output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
-        series: root.get(SWEEP.name).map(|entry| entry.key_place),
-        plots: root.get(PLOT.name).is_some(),
-    }
 }
 
 /// Keys of other models that the file has, in `[model]` and in jobs.
@@ -216,33 +339,41 @@ fn elsewhere(root: &Table, named: Option<&ModelEntry>, choices: &Choices) -> Vec
         Some(Data::List(items)) => items.iter().filter_map(|item| item.data.table()).collect(),
         _ => Vec::new(),
     };
-    let mut all = Vec::new();
     let of_jobs = |model: &ModelEntry| model.job_keys.params.iter().map(|p| p.name).collect::<Vec<_>>();
+    let mut all = Vec::new();
+    // Few of the keys that are there may be another's.
+    let foreign = |section: &str, own: &[&str]| -> Vec<&str> {
+        let keys = tables(section).into_iter().flat_map(|table| &table.entries).map(|e| e.key.as_str());
+        keys.filter(|key| *key != choices.model.key && !own.contains(key)).collect()
+    };
+    let present = [
+        ("model", foreign("model", &keys_of_model(named, choices))),
+        ("job", foreign("job", &of_jobs(named))),
+    ];
     for model in choices.model.entries.iter().filter(|m| m.about.name != named.about.name) {
-        let sections = [
-            ("model", keys_of_model(model, choices), keys_of_model(named, choices)),
-            ("job", of_jobs(model), of_jobs(named)),
-        ];
-        for (section, theirs, own) in sections {
-            let keys = theirs.into_iter().filter(|key| !own.contains(key));
-            let present = |key: &&'static str| tables(section).iter().any(|t| t.get(key).is_some());
+        for (section, present) in present.iter().filter(|(_, present)| !present.is_empty()) {
+            let theirs = if *section == "job" { of_jobs(model) } else { keys_of_model(model, choices) };
             let known =
-                |key: &&'static str| all.iter().any(|u: &Unread| (u.section, u.key) == (section, *key));
-            let found: Vec<&'static str> = keys.filter(present).filter(|key| !known(key)).collect();
-            all.extend(Unread::all(
-                section,
-                &found,
-                format!("model \"{}\" has no such key", named.about.name),
-            ));
+                |key: &&'static str| all.iter().any(|u: &Unread| (u.section, u.key) == (*section, *key));
+            let keys = theirs.into_iter().filter(|key| present.contains(key));
+            let found: Vec<&'static str> = keys.filter(|key| !known(key)).collect();
+            if !found.is_empty() {
+                let why = format!("model \"{}\" has no such key", named.about.name);
+                all.extend(Unread::all(section, &found, why));
+            }
         }
     }
     all
 }
 
+/// True if all jobs are programs.
+fn are_programs(jobs: &[Job]) -> bool {
+    jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program))
+}
+
 /// Programs end by themselves: a limit that the file does not set is a long one.
 fn give_programs_time(section: &mut Section, jobs: &[Job]) {
-    let programs = jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
-    if programs && section.values.0.contains_key("limit") && !section.places.contains_key("limit") {
+    if are_programs(jobs) && section.values.0.contains_key("limit") && !section.places.contains_key("limit") {
         section.values.0.insert("limit".to_owned(), Value::Time(PROGRAM_LIMIT));
     }
 }

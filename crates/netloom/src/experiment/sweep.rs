@@ -212,7 +212,7 @@ pub fn take(root: &mut Table, diagnostics: &mut Diagnostics) -> Option<Sweep> {
         title: "[sweep]",
         params: SWEEP.params.into(),
         also: &["axis", "skip"],
-        elsewhere: Vec::new(),
+        elsewhere: &Vec::new,
         lenient: false,
     };
     let section = reader::read(&spec, table, entry.key_place, diagnostics);
@@ -265,7 +265,7 @@ fn read_axis(table: &Table, home: Place, before: &[Axis], diagnostics: &mut Diag
         title: "[[sweep.axis]]",
         params: AXIS.params.into(),
         also: &["values", "from", "to"],
-        elsewhere: Vec::new(),
+        elsewhere: &Vec::new,
         lenient: false,
     };
     let section = reader::read(&spec, table, home, diagnostics);
@@ -508,10 +508,17 @@ fn test(node: &Node) -> Test {
     Test::Among(vec![Measure::of(&node.data)])
 }
 
-/// Puts a value of each axis into a tree.
-pub fn put(root: &mut Table, axes: &[Axis], levels: &[&Level], diagnostics: &mut Diagnostics) {
+/// Puts a value of each axis into a tree, at those of its paths that are asked for.
+pub fn put(
+    root: &mut Table,
+    axes: &[Axis],
+    levels: &[&Level],
+    asked: &dyn Fn(&str) -> bool,
+    diagnostics: &mut Diagnostics,
+) {
     for (axis, level) in axes.iter().zip(levels) {
-        for ((path, place), node) in axis.paths.iter().zip(&level.nodes) {
+        for ((path, place), node) in axis.paths.iter().zip(&level.nodes).filter(|((path, _), _)| asked(path))
+        {
             overrides::put_at(root, path, *place, node.clone(), diagnostics);
         }
     }

@@ -7,7 +7,7 @@ use crate::{
         self,
         keys::Choices,
         sections::Experiment,
-        series::{self, Series},
+        series::{self, Series, Walk},
         sweep::MAX_POINTS,
     },
     input::{Input, read_experiment},
@@ -113,17 +113,7 @@ pub fn plan_text(registry: &Registry, input: &Input, text: String) -> Result<Opt
         choices: Choices::of(registry),
         sources,
     };
-    // Each is read once: there may be a hundred thousand.
-    let (mut known, mut firsts) = (SortedSet::new(), Vec::new());
-    for point in plan.chains.iter().flat_map(|chain| &chain.points) {
-        let (experiment, found) = plan.read(point);
-        found.sorted().into_iter().for_each(|mistake| diagnostics.push(mistake.clone()));
-        let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
-        if diagnostics.is_empty() && known.insert((Networks::key(&experiment), model)) {
-            firsts.push(point.clone());
-        }
-    }
-    plan.firsts = firsts;
+    plan.firsts = plan.first_points(&mut diagnostics);
     if diagnostics.is_empty() { Ok(Some(plan)) } else { refused(diagnostics) }
 }
 
@@ -165,6 +155,26 @@ impl Plan {
         let seed = (point.seed != self.series.seed()).then_some(point.seed);
         let experiment = self.series.at(&self.choices, &point.values(), seed, &mut diagnostics);
         (experiment, diagnostics)
+    }
+
+    /// Reads each point once, and reports what is wrong; gives the first on each network with each model.
+    fn first_points(&self, diagnostics: &mut Diagnostics) -> Vec<Point> {
+        let (mut known, mut firsts) = (SortedSet::new(), Vec::new());
+        let (own, mut found) = (self.series.seed(), self.sources.clone());
+        let mut walk = Walk::new(&self.series, &self.choices);
+        for point in self.chains.iter().flat_map(|chain| &chain.points) {
+            let seed = (point.seed != own).then_some(point.seed);
+            let (experiment, other) = walk.at(point.values(), seed, &mut found);
+            if !found.is_empty() {
+                found.sorted().into_iter().for_each(|mistake| diagnostics.push(mistake.clone()));
+                found = self.sources.clone();
+            }
+            let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
+            if other && diagnostics.is_empty() && known.insert((Networks::key(experiment), model)) {
+                firsts.push(point.clone());
+            }
+        }
+        firsts
     }
 
     /// Names of the axes.
@@ -220,5 +230,111 @@ impl Plan {
         let all = self.points();
         let line = format!("{all} point{}: {}{until}", if all == 1 { "" } else { "s" }, parts.join(" x "));
         visible::name(&line).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{level::Level, resolved};
+
+    const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+    /// Axes of which sweeps are made: of every section, sound and not, that name sections that are there and others.
+    const AXES: [&str; 22] = [
+        "path = 'job.0.load'\nvalues = [0.1, 0.2, 'much', 2.0]",
+        "path = 'job.0.message'\nvalues = ['64 B', '2 KiB', 3]",
+        "paths = ['job.0.workload', 'model.vcs']\nvalues = [['uniform', 4], ['ring', 5], ['nothing', 0]]",
+        "path = 'job'\nvalues = [[{workload = 'ring'}], [], 'text']",
+        "path = 'job.1.load'\nvalues = [0.5, 0.6]",
+        "path = 'routing.algorithm'\nvalues = ['minimal', 'valiant', 'other']",
+        "path = 'routing'\nvalues = [{algorithm = 'minimal'}, {}, 4]",
+        "path = 'model.kind'\nvalues = ['packet', 'delay', 'flow', 'congestion', 'hybrid', 'none']",
+        "path = 'model.chunk'\nvalues = ['32 B', '64 B']",
+        "path = 'model.cost'\nvalues = ['loggops', 'hops']",
+        "path = 'fabric.groups'\nvalues = [5, 9, 0]",
+        "path = 'fabric.link.local.vc_buffer'\nvalues = ['16 KiB', '0 B']",
+        "path = 'fabric.link.local'\nvalues = [{bandwidth = '1 GB/s', latency = '5 ns', credit_delay = '5 ns'}, 1]",
+        "path = 'fabric.topology'\nvalues = ['dragonfly', 'torus']",
+        "path = 'router.preset'\nvalues = ['slingshot', 'none']",
+        "path = 'router.arbiter'\nvalues = ['age', 'random', 7]",
+        "path = 'faults.links'\nvalues = [1, 2]",
+        "path = 'engine.scheduler'\nvalues = ['sequential', 'optimistic', 'never']",
+        "path = 'engine.partitions'\nvalues = [1, 'auto', 0]",
+        "path = 'output.window'\nvalues = ['1 us', '2 us', 'long']",
+        "path = 'experiment.duration'\nvalues = ['1 us', '2 us', '0 s']",
+        "path = 'portals.ranks_per_node'\nvalues = [1, 2]",
+    ];
+
+    /// A file with some of the axes.
+    fn swept(text: &str, draw: &mut dyn FnMut(usize) -> usize) -> String {
+        let mut text = format!("{text}\n[sweep]\nrepetitions = {}\n", 1 + draw(2));
+        for number in 0..1 + draw(3) {
+            text += &format!("[[sweep.axis]]\nname = 'a{number}'\n{}\n", AXES[draw(AXES.len())]);
+        }
+        text
+    }
+
+    /// A point as it is read alone and in a walk: what is known of it, and mistakes.
+    fn compare(series: &Series, choices: &Choices, sources: &Diagnostics, file: &str) -> usize {
+        let mut walk = Walk::new(series, choices);
+        let (mut alone, mut walked) = (sources.clone(), sources.clone());
+        let own = series.seed();
+        let mut last = None;
+        let chains = chains(&series.sweep, own).expect("few points");
+        for point in chains.iter().flat_map(|chain| &chain.points) {
+            let values: Vec<&Level> = point.values();
+            let seed = (point.seed != own).then_some(point.seed);
+            let (mut one, mut other) = (sources.clone(), sources.clone());
+            let naive = series.at(choices, &values, seed, &mut one);
+            let (experiment, changed) = walk.at(values, seed, &mut other);
+            for (all, found) in [(&mut alone, &one), (&mut walked, &other)] {
+                found.sorted().into_iter().for_each(|mistake| all.push(mistake.clone()));
+            }
+            let name = point.named(&[]);
+            assert_eq!(alone, walked, "{file}: {name}");
+            assert_eq!(resolved::json(&naive), resolved::json(experiment), "{file}: {name}");
+            assert_eq!(naive.elsewhere, experiment.elsewhere, "{file}: {name}");
+            let complete = |e: &Experiment| {
+                let links = e.links.iter().map(|(_, link)| link.complete);
+                links.chain(e.jobs.iter().map(|job| job.section.complete)).collect::<Vec<_>>()
+            };
+            assert_eq!(complete(&naive), complete(experiment), "{file}: {name}");
+            let model = naive.model.as_ref().map(|model| model.entry.about.name);
+            let key = Some((Networks::key(&naive), model));
+            assert!(changed || key == last, "{file}: another network at {name}");
+            last = key;
+        }
+        alone.len()
+    }
+
+    /// Points that are read one after another are what they are alone, mistakes included: in every example, along axes of every section.
+    #[test]
+    fn points_in_a_walk_are_what_they_are_alone() {
+        let registry = Registry::standard();
+        let choices = Choices::of(&registry);
+        let mut state = 1_u64;
+        let mut draw = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let files: Vec<_> =
+            std::fs::read_dir(EXAMPLES).expect("examples").map(|e| e.expect("entry").path()).collect();
+        let files = files.iter().filter(|path| path.extension().is_some_and(|e| e == "toml"));
+        let texts: Vec<_> = files.map(|path| std::fs::read_to_string(path).expect("text")).collect();
+        let (mut sound, mut wrong) = (0, 0);
+        for round in 0..400 {
+            let text = &texts[round % texts.len()];
+            let given = text.contains("[sweep]") || text.contains("[[sweep.axis]]");
+            let text = if given { text.clone() } else { swept(text, &mut draw) };
+            let mut sources = Diagnostics::default();
+            let series = series::read("x.toml", &text, &[], &mut sources).expect("a sweep");
+            if !series.sound {
+                continue;
+            }
+            let mistakes = compare(&series, &choices, &sources, &text);
+            if mistakes == 0 { sound += 1 } else { wrong += 1 }
+        }
+        assert!(sound > 20 && wrong > 100, "{sound} sound, {wrong} with mistakes");
     }
 }

@@ -117,6 +117,16 @@ pub(crate) fn build(
     context: &PlacementContext<'_>,
     values: &Values,
 ) -> Result<Vec<TerminalId>, Vec<Problem>> {
+    places(context.ranks, context.fabric.terminals(), Some(context.free), values)
+}
+
+/// The terminals of the ranks on a network of so many, of which these are free; all of them if it is not known.
+pub(super) fn places(
+    ranks: u32,
+    terminals: u32,
+    free: Option<&[TerminalId]>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let text;
     let written = match (values.0.get("terminals"), values.0.get(FILE)) {
         (Some(Value::Ints(list)), None) => Written::List(list),
@@ -132,7 +142,7 @@ pub(crate) fn build(
             return Err(vec![Problem::new("placement", message).help("add `terminals = [0, 1, ..]`")]);
         }
     };
-    let (count, ranks) = (written.count()?, context.ranks as usize);
+    let (count, ranks) = (written.count()?, ranks as usize);
     if count < ranks {
         let from = match written {
             Written::File(path, _) => format!(" in {path}"),
@@ -141,8 +151,9 @@ pub(crate) fn build(
         let message = format!("{ranks} ranks need {ranks} terminals, {count} are given{from}");
         return Err(vec![Problem::new("ranks", message)]);
     }
-    let mut on = Column::filled(context.fabric.terminals() as usize, On::Earlier);
-    context.free.iter().for_each(|&terminal| on[terminal] = On::Nothing);
+    let others = if free.is_some() { On::Earlier } else { On::Nothing };
+    let mut on = Column::filled(terminals as usize, others);
+    free.into_iter().flatten().for_each(|&terminal| on[terminal] = On::Nothing);
     let (mut mistakes, mut placed) = (Mistakes::default(), Vec::with_capacity(ranks));
     for (rank, entry) in written.entries().take(ranks).enumerate() {
         let terminal = entry.terminal.unwrap_or(u64::MAX);
@@ -158,7 +169,7 @@ pub(crate) fn build(
                 Some((_, On::Rank)) => "has a rank already: one terminal holds one rank".to_owned(),
                 Some(_) => "is taken by an earlier job".to_owned(),
                 None => {
-                    let last = context.fabric.terminals().saturating_sub(1);
+                    let last = terminals.saturating_sub(1);
                     format!("does not exist: the last one is {last}")
                 }
             };

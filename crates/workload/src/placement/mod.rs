@@ -99,6 +99,18 @@ pub struct PlacementEntry {
     pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<TerminalId>>,
 }
 
+impl PlacementEntry {
+    /// What is wrong with a placement of so many ranks, or groups of them, on so many terminals, whatever their network is and whoever else is there: a list or file
+    /// that has no terminal for each.
+    #[must_use]
+    pub fn mistakes(&self, ranks: u32, terminals: u32, values: &Values) -> Vec<Problem> {
+        if self.about.name != explicit::ABOUT.name {
+            return Vec::new();
+        }
+        explicit::places(ranks, terminals, None, values).err().unwrap_or_default()
+    }
+}
+
 impl Registered for PlacementEntry {
     fn about(&self) -> &About {
         &self.about

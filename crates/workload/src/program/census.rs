@@ -15,6 +15,15 @@ use base::{
 };
 use std::{fmt, sync::Arc};
 
+/// Most calls or operations that are counted of a source with loops, which may have any number of them.
+pub const MOST: u64 = 1 << 26;
+
+/// Adds to a sum that ends at 2^64 - 1, and says if it did.
+fn add(sum: &mut u64, more: u64, clipped: &mut bool) {
+    *clipped |= sum.checked_add(more).is_none();
+    *sum = sum.saturating_add(more);
+}
+
 /// Numbers of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
@@ -39,6 +48,10 @@ pub struct Census {
     pub collective_messages: SortedMap<String, u64>,
     /// Do sends and receives fit together?
     pub matching: Matching,
+    /// Counting ended before the program did: after so many calls or operations.
+    pub ended_after: Option<u64>,
+    /// Some sum is larger than 64 bits hold, and stands at 2^64 - 1.
+    pub clipped: bool,
 }
 
 /// How sends and receives fit together.
@@ -62,6 +75,8 @@ pub enum Matching {
     },
     /// Not known: ranks of communicators other than the world.
     Unknown,
+    /// Not known: not all messages were counted, or there are more than 2^64 of them.
+    Uncounted,
 }
 
 impl fmt::Display for Matching {
@@ -78,6 +93,7 @@ impl fmt::Display for Matching {
                 write!(f, "WRONG: rank {rank} is sent {sent} messages, but receives {received}")
             }
             Self::Unknown => f.write_str("not looked at: messages in communicators other than the world"),
+            Self::Uncounted => f.write_str("not looked at: not all messages were counted"),
         }
     }
 }
@@ -89,32 +105,40 @@ struct Balance {
     sum: u128,
     open: bool,
     unknown: bool,
+    clipped: bool,
 }
 
 impl Balance {
     fn new(ranks: u32) -> Self {
         let zero = Column::filled(ranks as usize, 0);
-        Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false }
+        Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false, clipped: false }
     }
 
-    fn send(&mut self, from: RankId, to: RankId, tag: u32, context: u32) -> Result<(), Damage> {
+    /// Messages of a kind, so many times.
+    fn send(&mut self, [from, to]: [RankId; 2], tag: u32, context: u32, times: u64) -> Result<(), Damage> {
         let ranks = self.sent.len();
         let sent = self.sent.cells_mut().get_mut(to.index());
-        *sent.ok_or_else(|| Damage(format!("rank {from} sends to rank {to}, but there are {ranks}")))? += 1;
-        self.sum = self.sum.wrapping_add(hash4(from.into(), to.into(), tag.into(), context.into()));
+        let sent =
+            sent.ok_or_else(|| Damage(format!("rank {from} sends to rank {to}, but there are {ranks}")))?;
+        add(sent, times, &mut self.clipped);
+        let hash = hash4(from.into(), to.into(), tag.into(), context.into());
+        self.sum = self.sum.wrapping_add(hash.wrapping_mul(times.into()));
         Ok(())
     }
 
-    fn receive(&mut self, from: RankId, to: RankId, tag: u32, context: u32) {
-        self.received[to] += 1;
+    /// Receives of a kind, so many times.
+    fn receive(&mut self, [from, to]: [RankId; 2], tag: u32, context: u32, times: u64) {
+        add(&mut self.received[to], times, &mut self.clipped);
         self.open |= from == ANY_RANK || tag == ANY_TAG;
-        self.sum = self.sum.wrapping_sub(hash4(from.into(), to.into(), tag.into(), context.into()));
+        let hash = hash4(from.into(), to.into(), tag.into(), context.into());
+        self.sum = self.sum.wrapping_sub(hash.wrapping_mul(times.into()));
     }
 
     fn matching(&self) -> Matching {
         let both = self.sent.iter().zip(self.received.cells());
         let wrong = both.map(|((rank, &sent), &received)| (rank, sent, received)).find(|(_, s, r)| s != r);
         match wrong {
+            _ if self.clipped => Matching::Uncounted,
             _ if self.unknown => Matching::Unknown,
             Some((rank, sent, received)) => Matching::Count { rank, sent, received },
             None if self.open => Matching::Open,
@@ -125,21 +149,31 @@ impl Balance {
 }
 
 impl Census {
-    /// Counts everything; reads all of it once.
+    /// Counts everything; reads all of it once. Repetitions that are all the same are multiplied. Of a source with loops no more than [`MOST`] calls
+    /// are looked at.
     ///
     /// # Errors
     /// If it is damaged.
     pub fn of(content: &Content) -> Result<Self, Damage> {
         match content {
-            Content::Program(program) => Self::of_program(&**program),
-            Content::Script(script) => Self::of_script(&**script),
+            Content::Program(program) => Self::of_program(&**program, u64::MAX),
+            Content::Script(script) => Self::of_script(&**script, most(content)),
             Content::Graph(graph) => {
-                Self::of_program(&*lower_graph(Arc::clone(graph), lower::Options::default()))
+                Self::of_program(&*lower_graph(Arc::clone(graph), lower::Options::default()), u64::MAX)
             }
         }
     }
 
-    fn of_program(program: &dyn Program) -> Result<Self, Damage> {
+    /// Counts the operations that a source became; of one with loops no more than [`MOST`] at least.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn of_expanded(content: &Content, program: &dyn Program) -> Result<Self, Damage> {
+        Self::of_program(program, most(content))
+    }
+
+    fn of_program(program: &dyn Program, most: u64) -> Result<Self, Damage> {
+        let mut looked = 0;
         let mut census = Self::default();
         let mut balance = Balance::new(program.ranks());
         let mut batch = Batch::default();
@@ -148,9 +182,11 @@ impl Census {
             loop {
                 batch.clear();
                 cursor.fill(&mut batch)?;
-                if batch.ops.is_empty() {
+                if batch.ops.is_empty() || looked >= most {
+                    census.ended_after = (!batch.ops.is_empty()).then_some(looked).or(census.ended_after);
                     break;
                 }
+                looked += batch.ops.len() as u64;
                 census.edges += batch.edges.len() as u64;
                 for op in &batch.ops {
                     let place =
@@ -158,7 +194,7 @@ impl Census {
                     census.operation(rank, op, &mut balance).map_err(place)?;
                     match op.kind {
                         Kind::Send => _ = peers.insert(op.peer),
-                        Kind::Calc => compute = compute.saturating_add(op.amount),
+                        Kind::Calc => add(&mut compute, op.amount, &mut census.clipped),
                         _ => {}
                     }
                     let name =
@@ -167,7 +203,7 @@ impl Census {
                         let entry = census.collectives.entry(name.clone()).or_default();
                         entry.0 += 1;
                         if op.kind == Kind::Send {
-                            entry.1 = entry.1.saturating_add(op.amount);
+                            add(&mut entry.1, op.amount, &mut census.clipped);
                             *census.collective_messages.entry(name.clone()).or_default() += 1;
                         }
                     }
@@ -175,9 +211,18 @@ impl Census {
             }
             census.compute.push(compute);
             census.peers.push(peers.len() as u32);
+            if census.ended_after.is_some() {
+                break;
+            }
         }
-        census.matching = balance.matching();
+        census.conclude(&balance);
         Ok(census)
+    }
+
+    fn conclude(&mut self, balance: &Balance) {
+        self.clipped |= balance.clipped;
+        let whole = self.ended_after.is_none();
+        self.matching = if whole { balance.matching() } else { Matching::Uncounted };
     }
 
     fn operation(&mut self, rank: RankId, op: &Op, balance: &mut Balance) -> Result<(), Damage> {
@@ -192,52 +237,63 @@ impl Census {
         *self.kinds.entry(name).or_default() += 1;
         match op.kind {
             Kind::Send => {
-                self.message(op.amount);
-                balance.send(rank, op.peer, op.tag, op.context)?;
+                self.message(op.amount, 1);
+                balance.send([rank, op.peer], op.tag, op.context, 1)?;
             }
-            Kind::Recv => balance.receive(op.peer, rank, op.tag, op.context),
+            Kind::Recv => balance.receive([op.peer, rank], op.tag, op.context, 1),
             _ => {}
         }
         Ok(())
     }
 
-    fn message(&mut self, bytes: u64) {
+    /// Messages of a size, so many times.
+    fn message(&mut self, bytes: u64, times: u64) {
         let bin = (u64::BITS - bytes.leading_zeros()) as usize;
         if self.sizes.len() <= bin {
             self.sizes.resize(bin + 1, 0);
         }
-        self.sizes[bin] += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
+        add(&mut self.sizes[bin], times, &mut self.clipped);
+        self.clipped |= bytes.checked_mul(times).is_none();
+        add(&mut self.bytes, bytes.saturating_mul(times), &mut self.clipped);
         self.largest = self.largest.max(bytes);
     }
 
-    fn of_script(script: &dyn Script) -> Result<Self, Damage> {
+    fn of_script(script: &dyn Script, most: u64) -> Result<Self, Damage> {
+        let mut looked = 0;
         let mut census = Self::default();
         let mut balance = Balance::new(script.ranks());
         for rank in RankId::first(script.ranks()) {
             let (mut calls, mut peers, mut compute) = (script.open(rank), SortedSet::new(), 0u64);
             // What persistent requests do when they are started.
             let mut prepared = SortedMap::new();
-            while let Some((call, position)) = calls.next()? {
+            while let Some((call, position, times)) = calls.counted()? {
+                if looked >= most {
+                    census.ended_after = Some(looked);
+                    break;
+                }
+                looked += 1;
                 let place = |Damage(m): Damage| Damage(format!("{}: {m}", script.describe(rank, position)));
-                *census.kinds.entry(name(&call)).or_default() += 1;
+                add(census.kinds.entry(name(&call)).or_default(), times, &mut census.clipped);
                 let mut send = |e: &Envelope, census: &mut Self, balance: &mut Balance| {
                     if e.peer == PROC_NULL {
                         return Ok(());
                     }
-                    census.message(e.bytes);
+                    census.message(e.bytes, times);
                     peers.insert(e.peer);
                     balance.unknown |= e.comm != super::mpi::WORLD;
-                    balance.send(rank, e.peer.of_world(), e.tag, e.comm)
+                    balance.send([rank, e.peer.of_world()], e.tag, e.comm, times)
                 };
                 let receive = |e: &Envelope, balance: &mut Balance| {
                     if e.peer != PROC_NULL {
                         balance.unknown |= e.comm != super::mpi::WORLD;
-                        balance.receive(e.peer.of_world(), rank, e.tag, e.comm);
+                        balance.receive([e.peer.of_world(), rank], e.tag, e.comm, times);
                     }
                 };
                 match &call {
-                    Call::Compute(ps) => compute = compute.saturating_add(*ps),
+                    Call::Compute(ps) => {
+                        census.clipped |= ps.checked_mul(times).is_none();
+                        add(&mut compute, ps.saturating_mul(times), &mut census.clipped);
+                    }
                     Call::Send(e, _) | Call::Isend(e, ..) => {
                         send(e, &mut census, &mut balance).map_err(place)?;
                     }
@@ -257,23 +313,51 @@ impl Census {
                             }
                         }
                     }
-                    Call::Collective(c) => census.collective(c),
+                    Call::Collective(c) => census.collective(c, times),
                     _ => {}
                 }
             }
             census.compute.push(compute);
             census.peers.push(peers.len() as u32);
+            if census.ended_after.is_some() {
+                break;
+            }
         }
-        census.matching = balance.matching();
+        census.conclude(&balance);
         Ok(census)
     }
 
-    fn collective(&mut self, c: &Collective) {
+    fn collective(&mut self, c: &Collective, times: u64) {
         let bytes =
             c.counts.as_ref().map_or(c.bytes, |counts| counts.iter().fold(0, |a, b| a.saturating_add(*b)));
         let entry = self.collectives.entry(collective_name(c.kind).to_owned()).or_default();
-        entry.0 += 1;
-        entry.1 = entry.1.saturating_add(bytes);
+        add(&mut entry.0, times, &mut self.clipped);
+        self.clipped |= bytes.checked_mul(times).is_none();
+        add(&mut entry.1, bytes.saturating_mul(times), &mut self.clipped);
+    }
+
+    /// Point-to-point messages that are sent.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.sizes.iter().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// What of the numbers is not to be taken as it stands, a line each.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<String> {
+        let ended = self.ended_after.map(|after| {
+            format!("what comes after the first {after}: loops have more, and the numbers are of these alone")
+        });
+        let clipped = "a sum does not fit 64 bits: where 2^64 - 1 or more is due, that number stands";
+        ended.into_iter().chain(self.clipped.then(|| clipped.to_owned())).collect()
+    }
+}
+
+/// Calls or operations of a source that are looked at.
+fn most(content: &Content) -> u64 {
+    match content {
+        Content::Script(script) if script.has_loops() => MOST,
+        _ => u64::MAX,
     }
 }
 
@@ -347,9 +431,64 @@ mod tests {
         assert_eq!((all.compute, all.peers), (vec![5_000_000; 2], vec![1; 2]));
     }
 
+    /// Loops are multiplied, whatever their counts: every kind of body gives what running it gives.
+    #[test]
+    fn loops_are_multiplied() {
+        // Lines are written with semicolons between them.
+        let census = |text: &str| census(&text.replace(';', "\n"));
+        let bodies = [
+            "send 3 B to 1 - rank; recv 3 B from 1 - rank; compute 2 ns; allreduce 8 B",
+            "isend 1 B to 1 - rank; irecv 1 B from 1 - rank; waitall",
+            "isend 1 B to 1 - rank as a; irecv 1 B from 1 - rank as b; wait a; wait b",
+            "sendrecv (i) B to 1 - rank recv (i) B from 1 - rank",
+            "repeat 5 {; send 1 B to 1 - rank; }; repeat 5 as j {; recv 1 B from 1 - rank tag j; }",
+            "repeat 4 as j {; repeat j {; sendrecv 8 B to 1 - rank recv 8 B from 1 - rank; }; }",
+            "repeat i {; sendrecv 8 B to 1 - rank recv 8 B from 1 - rank; }",
+            "dup world as c; barrier comm c; free_comm c",
+            "send_init 8 B to 1 - rank as s; start s; wait s; free s; recv 8 B from 1 - rank",
+            "mark \"x\"; repeat 0 {; barrier; }; compute 1 ns",
+        ];
+        for body in bodies {
+            let text = |first: &str| format!("ranks 2;all {{;repeat 7 as i {{;{first};{body};}};}};");
+            let fast = census(&text("barrier"));
+            // A variable that is asked for keeps each repetition its own.
+            let mut slow = census(&text("barrier;send (i) B to null"));
+            *slow.kinds.entry("send").or_default() -= 14;
+            slow.kinds.retain(|_, n| *n > 0);
+            assert_eq!(fast, slow, "{body}");
+            assert!(fast.caveats().is_empty());
+        }
+        let many = census(
+            "ranks 2\nall {\nrepeat 1000000000000 { sendrecv 1 KiB to 1 - rank recv 1 KiB from 1 - rank }\n}\n",
+        );
+        assert_eq!((many.kinds["sendrecv"], many.bytes), (2_000_000_000_000, 2_048_000_000_000_000));
+        assert_eq!((many.matching, many.caveats().len()), (Matching::Exact, 0));
+        // Sums end, and say so.
+        let loops = "repeat 1000000000000 {;repeat 1000000000000 {;compute 1 s;send 1 MiB to 1 - rank;};}";
+        let sums = census(&format!("ranks 2\nall {{\n{loops}\n}}\n"));
+        assert_eq!((sums.bytes, sums.matching), (u64::MAX, Matching::Uncounted));
+        assert!(sums.clipped && sums.caveats()[0].contains("64 bits"), "{sums:?}");
+    }
+
+    /// What cannot be multiplied is counted up to a number, and the census says so.
+    #[test]
+    fn counting_ends() {
+        let text = "ranks 2\nall {\nrepeat 1000000000000 as i { send (i % 9) B to 1 - rank }\n}\n";
+        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), Scale::DEFAULT).unwrap();
+        assert_eq!(most(&content), MOST);
+        let Content::Script(script) = &content else { panic!("calls") };
+        let some = Census::of_script(&**script, 1000).unwrap();
+        assert_eq!((some.kinds["send"], some.ended_after), (1000, Some(1000)));
+        assert!(some.caveats()[0].contains("first 1000"), "{some:?}");
+        assert_eq!(some.matching, Matching::Uncounted);
+        let program = content.clone().program(&Input::bytes("x", b""), lower::Options::default()).unwrap();
+        let some = Census::of_program(&*program, 5000).unwrap();
+        assert!(some.ended_after.is_some_and(|n| n >= 5000), "{some:?}");
+    }
+
     #[test]
     fn a_send_to_nobody_is_reported() {
-        let error = Balance::new(2).send(RankId::new(0), RankId::new(5), 0, 0).unwrap_err();
+        let error = Balance::new(2).send([RankId::new(0), RankId::new(5)], 0, 0, 1).unwrap_err();
         assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
         let (_, content) =
             Content::read(&Input::bytes("x", b"0 init\n0 send 7 0 8\n1 init\n"), Scale::DEFAULT).unwrap();

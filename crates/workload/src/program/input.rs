@@ -298,6 +298,43 @@ mod tests {
         );
     }
 
+    /// A file of a few kilobytes that unpacks to gigabytes is refused; one that says as much in other words is read.
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+        (0..80).for_each(|_| packer.write_all(&b"compute 1 us\n".repeat(1 << 20 >> 3)).unwrap());
+        let gzip = packer.finish().unwrap();
+        // Blocks of one byte that is repeated 128 KiB, by hand: nothing here packs by zstd.
+        let mut zstd = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
+        let block = |last: u32| ((1_u32 << 17) << 3 | 1 << 1 | last).to_le_bytes();
+        for number in 0..700 {
+            zstd.extend(&block(u32::from(number == 699))[..3]);
+            zstd.push(b'\n');
+        }
+        for (packed, program) in [(&gzip, "gzip -d"), (&zstd, "zstd -d")] {
+            assert!(packed.len() < 600_000);
+            let input = Input::bytes("x", packed);
+            let read = io::copy(&mut input.open().unwrap(), &mut io::sink());
+            let said = read.expect_err("it is refused").to_string();
+            assert!(said.contains("unpacks to more than 64 MiB") && said.contains(program), "{said}");
+        }
+        let mut state = 1_u32;
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut size = 0;
+        for _ in 0..72 {
+            let mut text = Vec::new();
+            while text.len() < 1 << 20 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                writeln!(text, "isend {} B to (rank + 1) % size as request", state >> 16).unwrap();
+            }
+            size += text.len() as u64;
+            packer.write_all(&text).unwrap();
+        }
+        let packed = packer.finish().unwrap();
+        let read = io::copy(&mut Input::bytes("x", &packed).open().unwrap(), &mut io::sink()).unwrap();
+        assert!(read == size && size > base::packed::FREE, "{read} of {size}");
+    }
+
     #[test]
     fn endless_lines_are_refused() {
         let bytes = vec![b'x'; MAX_LINE as usize + 1];

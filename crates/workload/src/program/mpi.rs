@@ -387,6 +387,11 @@ pub trait Script: Send + Sync {
         false
     }
 
+    /// True if a short source may have any number of calls, since it says how often some are repeated.
+    fn has_loops(&self) -> bool {
+        false
+    }
+
     /// For people: where a rank's call stands, such as `trace.txt:17`.
     fn describe(&self, rank: RankId, position: u32) -> String;
 
@@ -439,6 +444,15 @@ pub trait Calls: Send {
     /// # Errors
     /// If the source is damaged.
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage>;
+
+    /// The next call, its position, and how often it is made: repetitions that are all the same may be handed over as one. Who asks for this does so
+    /// from the start on.
+    ///
+    /// # Errors
+    /// If the source is damaged.
+    fn counted(&mut self) -> Result<Option<(Call, u32, u64)>, Damage> {
+        Ok(self.next()?.map(|(call, position)| (call, position, 1)))
+    }
 
     /// When what was read last was recorded: picoseconds from an instant that is the same for all ranks. `None` if the source has no times, or none yet.
     fn time(&self) -> Option<Ps> {

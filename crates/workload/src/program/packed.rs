@@ -1,6 +1,9 @@
 //! Files that are packed by gzip or zstd.
 
-use base::memory::Watched;
+use base::{
+    memory::Watched,
+    packed::{Bounded, Counted},
+};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,17 +19,22 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP) || head.starts_with(ZSTD)
 }
 
-/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is. It fails where the process outgrows its memory.
+/// Reads on unpacked if what comes begins with the mark of gzip or zstd, else as it is. It fails where the process outgrows its memory, and
+/// where much more comes out than [`base::packed`] allows.
 ///
 /// # Errors
 /// If the first bytes cannot be read.
 pub(super) fn unpack<'a>(mut raw: Box<dyn BufRead + Send + 'a>) -> io::Result<Box<dyn BufRead + Send + 'a>> {
     let head = raw.fill_buf()?;
     if head.starts_with(GZIP) {
-        return Ok(Box::new(Watched(BufReader::new(MultiGzDecoder::new(raw)))));
+        let (raw, taken) = Counted::new(raw);
+        let unpacked = Bounded::new(MultiGzDecoder::new(raw), taken, "gzip -d");
+        return Ok(Box::new(Watched(BufReader::new(unpacked))));
     }
     if head.starts_with(ZSTD) {
-        return Ok(Box::new(Watched(BufReader::new(Frames { raw: Some(raw), frame: None }))));
+        let (raw, taken) = Counted::new(raw);
+        let unpacked = Bounded::new(Frames { raw: Some(Box::new(raw)), frame: None }, taken, "zstd -d");
+        return Ok(Box::new(Watched(BufReader::new(unpacked))));
     }
     Ok(Box::new(Watched(raw)))
 }

@@ -66,7 +66,7 @@ fn expanded(input: &TraceInput, content: &Content, name: &str) -> Result<Expande
     }
     let options = Options { chooser: library(name)?, reduce_ps_per_byte: 0 };
     let program = content.clone().program(&Input::file(&input.file), options).map_err(Error::input)?;
-    let census = Census::of(&Content::Program(program)).map_err(damaged)?;
+    let census = Census::of_expanded(content, &*program).map_err(damaged)?;
     Ok(Expanded { library: name.to_owned(), census })
 }
 
@@ -74,7 +74,7 @@ impl Expanded {
     fn text(&self) -> String {
         let Self { library, census } = self;
         let kinds: Vec<String> = census.kinds.iter().map(|(name, n)| format!("{n} {name}")).collect();
-        let messages: u64 = census.sizes.iter().sum();
+        let messages = census.messages();
         let mut lines = vec![
             ("expanded", format!("as {library}: {}", kinds.join(", "))),
             ("", format!("{messages} messages, {} in all", print_bytes(census.bytes))),
@@ -83,6 +83,7 @@ impl Expanded {
             let messages = census.collective_messages.get(name).copied().unwrap_or(0);
             lines.push(("", format!("{name}: {messages} messages, {}", print_bytes(*bytes))));
         }
+        lines.extend(census.caveats().into_iter().map(|line| ("not counted", line)));
         lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
     }
 
@@ -98,8 +99,9 @@ impl Expanded {
         json!({
             "library": library,
             "operations": kinds,
-            "messages": {"count": census.sizes.iter().sum::<u64>(), "bytes": census.bytes, "largest": census.largest},
+            "messages": {"count": census.messages(), "bytes": census.bytes, "largest": census.largest},
             "collectives": collectives,
+            "not_counted": census.caveats(),
         })
     }
 }
@@ -181,9 +183,9 @@ fn word(content: &Content) -> &'static str {
 }
 
 fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> String {
-    let total: u64 = census.kinds.values().sum();
+    let total = census.kinds.values().fold(0, |a: u64, b| a.saturating_add(*b));
     let kinds: Vec<String> = census.kinds.iter().map(|(name, n)| format!("{n} {name}")).collect();
-    let messages: u64 = census.sizes.iter().sum();
+    let messages = census.messages();
     let compute = Spread::of(census.compute.iter().copied());
     let peers = Spread::of(census.peers.iter().map(|&n| n.into()));
     let list = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
@@ -217,9 +219,11 @@ fn text(name: &str, kind: file::Format, content: &Content, census: &Census) -> S
     let (least, longest) = (time::display(compute.min), time::display(compute.max));
     lines.push(("compute", format!("{least} to {longest}{most}, mean {mean}")));
     lines.push(("matching", census.matching.to_string()));
-    let programs = Programs::of_file(&Input::file(name), content);
-    lines.extend(programs.found().into_iter().map(|line| ("replay", line)));
-    lines.extend(content.dropped().into_iter().map(|line| ("not used", line)));
+    let found = Programs::of_file(&Input::file(name), content).found();
+    for (name, all) in [("replay", found), ("not used", content.dropped()), ("not counted", census.caveats())]
+    {
+        lines.extend(all.into_iter().map(|line| (name, line)));
+    }
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }
 
@@ -239,7 +243,7 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         Matching::Count { rank, sent, received } => {
             ("wrong-count", json!({"rank": rank, "sent": sent, "received": received}))
         }
-        Matching::Unknown => ("unknown", Json::Null),
+        Matching::Unknown | Matching::Uncounted => ("unknown", Json::Null),
     };
     let mut object = json!({
         "file": name,
@@ -247,7 +251,7 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         "ranks": content.ranks(),
         word(content): kinds,
         "messages": {
-            "count": census.sizes.iter().sum::<u64>(), "bytes": census.bytes, "largest": census.largest, "sizes": sizes,
+            "count": census.messages(), "bytes": census.bytes, "largest": census.largest, "sizes": sizes,
         },
         "collectives": collectives,
         "sends_to": {"min": peers.min, "mean": peers.mean, "max": peers.max},
@@ -255,6 +259,7 @@ fn object(name: &str, kind: file::Format, content: &Content, census: &Census) ->
         "matching": state,
         "replay": Programs::of_file(&Input::file(name), content).json()[0],
         "not_used": content.dropped(),
+        "not_counted": census.caveats(),
     });
     if let Some(object) = object.as_object_mut() {
         if !matches!(content, Content::Script(_)) {

@@ -271,3 +271,34 @@ fn mistakes_are_reported_with_their_lines() {
         assert!(at == line || why == "this is no XML", "{from}: line {at}, {message}");
     }
 }
+
+/// A few words of a file can mean gigabytes: they are refused before these are taken.
+#[test]
+fn parameters_of_clusters_take_no_memory() {
+    let file = |rest: &str| {
+        format!(
+            "<?xml version=\"1.0\"?>\n<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" {rest}/></platform>"
+        )
+    };
+    let ones = vec!["1"; 100_000].join(",");
+    for (rest, why) in [
+        (format!("radical=\"0-9\" topology=\"TORUS\" topo_parameters=\"10,{ones}\""), "64 numbers at most"),
+        (
+            format!("radical=\"0-0\" topology=\"FAT_TREE\" topo_parameters=\"65000;{ones};{ones};{ones}\""),
+            "64 numbers at most",
+        ),
+        ("radical=\"0-999999999\"".to_owned(), "hosts at most"),
+        ("radical=\"0-1048575,2000000-3000000\"".to_owned(), "hosts at most"),
+    ] {
+        let (_, message) = mistake(&file(&rest));
+        assert!(message.contains(why), "{message}");
+    }
+    // What may be built is built only where there is room for it.
+    let large = file("radical=\"0-1048575\" topology=\"TORUS\" topo_parameters=\"1024,1024\"");
+    for (bytes, why) in [(1 << 20, "takes"), (300 << 20, "takes")] {
+        let (read, said) = base::memory::within(Some(bytes), || parse(&large, false));
+        let mistakes = read.expect_err("there is no room");
+        assert!(mistakes[0].message.contains(why), "{}", mistakes[0].message);
+        assert!(said.is_some_and(|said| said.contains("may be used")));
+    }
+}

@@ -120,9 +120,13 @@ impl Slot {
 
 type Outcome = Result<(), String>;
 
+/// Calls in a row that do nothing, such as sends to nobody, before those of a source with loops count as a fault.
+const MAX_IDLE: u32 = 1 << 24;
+
 impl Cursor for Lowering {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
         let Self { calls, held, maker } = self;
+        let mut idle = 0;
         while batch.ops.len() < BATCH {
             if let Some(running) = &mut maker.running {
                 let reduce = maker.shared.options.reduce_ps_per_byte;
@@ -134,6 +138,12 @@ impl Cursor for Lowering {
             // Calls are looked at where they are: moving them would cost as much as all the rest.
             match calls.look(held) {
                 Ok(Some((call, position))) => {
+                    idle = if batch.ops.is_empty() { idle + 1 } else { 0 };
+                    if idle > MAX_IDLE && maker.shared.script.has_loops() {
+                        return Err(
+                            maker.damage(position, "this is repeated again and again and does nothing")
+                        );
+                    }
                     if let Some(notes) = &mut batch.notes {
                         match call {
                             Call::Mark(mark) => {

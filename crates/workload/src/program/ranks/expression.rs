@@ -1,6 +1,7 @@
 //! Integers that depend on the rank: `(rank + 1) % size`.
 
 use base::index::RankId;
+use std::cell::Cell;
 
 /// An expression. Variables are loops, counted from the outermost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,13 @@ pub(super) struct Scope<'a> {
     pub(super) size: u32,
     /// Values of the loops' variables, outermost first.
     pub(super) loops: &'a [i64],
+    /// Bits of the variables that were asked for, by the depth of the loop; the last for all deeper ones.
+    pub(super) asked: &'a Cell<u64>,
+}
+
+/// The bit of a loop's variable in [`Scope::asked`].
+pub(super) fn bit(depth: usize) -> u64 {
+    1 << depth.min(63)
 }
 
 impl Expression {
@@ -72,7 +80,10 @@ impl Expression {
             Self::Number(n) => Ok(*n),
             Self::Rank => Ok(scope.rank.number().into()),
             Self::Size => Ok(scope.size.into()),
-            Self::Loop(depth) => Ok(scope.loops[*depth]),
+            Self::Loop(depth) => {
+                scope.asked.set(scope.asked.get() | bit(*depth));
+                Ok(scope.loops[*depth])
+            }
             Self::Binary(a, operator, b) => {
                 let (a, b) = (a.value(scope)?, b.value(scope)?);
                 operator.apply(a, b).ok_or_else(|| match operator {

@@ -28,6 +28,7 @@
 
 mod expression;
 mod file;
+mod fold;
 mod lexer;
 mod one_sided;
 mod parse;
@@ -46,6 +47,7 @@ use super::Damage;
 use super::mpi::{Calls, Dropped, Script};
 use base::index::RankId;
 use file::File;
+use statement::Statement;
 use std::sync::Arc;
 
 /// A program read from a file.
@@ -67,6 +69,11 @@ impl Script for Ranks {
 
     fn marks(&self) -> bool {
         self.0.marks
+    }
+
+    fn has_loops(&self) -> bool {
+        let repeats = |statement: &Statement| matches!(statement, Statement::Repeat { .. });
+        self.0.blocks.iter().flatten().any(repeats)
     }
 
     fn describe(&self, _: RankId, position: u32) -> String {

@@ -3,6 +3,7 @@
 use super::{
     expression::{Expression, Scope},
     file::{Fault, File},
+    fold::Folds,
     statement::{self, Call, Collective, End, OnWindow, Statement, rank, tag},
 };
 use crate::program::{
@@ -10,7 +11,7 @@ use crate::program::{
     mpi::{self, Calls, Comm, CommRank, Envelope, Mark, MarkKind, OneSided, Request, WORLD},
 };
 use base::{index::RankId, sorted::SortedMap};
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 /// Repetitions of a loop in a row that make no call before that counts as a fault.
 const MAX_IDLE: u32 = 1_000_000;
@@ -36,14 +37,21 @@ pub(super) struct Run {
     anonymous: Request,
     comms: Vec<bool>,
     windows: Vec<bool>,
+    /// Variables of loops that calls asked for.
+    asked: Cell<u64>,
+    /// Open loops whose further repetitions may be handed over as one; `None` if each is.
+    folds: Option<Folds<Kept>>,
 }
 
 /// A request that exists.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     persistent: bool,
     active: bool,
 }
+
+/// What a repetition leaves to the next.
+type Kept = (SortedMap<Request, State>, Vec<bool>, Vec<bool>, u32);
 
 /// What comes next.
 enum Next<'a> {
@@ -72,7 +80,13 @@ impl Run {
             anonymous,
             comms,
             windows,
+            asked: Cell::new(0),
+            folds: None,
         }
+    }
+
+    fn kept(&self) -> Kept {
+        (self.requests.clone(), self.comms.clone(), self.windows.clone(), self.entered)
     }
 
     /// The next call and its line.
@@ -88,7 +102,7 @@ impl Run {
     }
 
     fn scope(&self) -> Scope<'_> {
-        Scope { rank: self.rank, size: self.file.ranks, loops: &self.loops }
+        Scope { rank: self.rank, size: self.file.ranks, loops: &self.loops, asked: &self.asked }
     }
 
     /// Goes to the next call, through loops and blocks.
@@ -114,6 +128,10 @@ impl Run {
                 Some(Statement::Repeat { line, count, .. }) => {
                     let count = self.count(count).map_err(|message| Fault { line: *line, message })?;
                     if count > 0 {
+                        if let Some(mut folds) = self.folds.take() {
+                            folds.open(&self.asked, self.kept());
+                            self.folds = Some(folds);
+                        }
                         self.loops.push(0);
                         self.counts.push(count);
                         self.places.push(0);
@@ -148,6 +166,17 @@ impl Run {
     fn end_of_loop(&mut self) {
         let depth = self.loops.len() - 1;
         self.loops[depth] += 1;
+        let left = self.counts[depth] - self.loops[depth];
+        if let Some(mut folds) = self.folds.take() {
+            let kept = (left > 1 && folds.looks()).then(|| self.kept());
+            if kept.is_some_and(|kept| folds.repeats(&self.asked, kept, left.unsigned_abs())) {
+                self.loops[depth] = self.counts[depth] - 1;
+            }
+            if left == 0 {
+                folds.close();
+            }
+            self.folds = Some(folds);
+        }
         if self.loops[depth] < self.counts[depth] {
             self.places[depth + 1] = 0;
         } else {
@@ -411,5 +440,15 @@ impl Run {
 impl Calls for Run {
     fn next(&mut self) -> Result<Option<(mpi::Call, u32)>, Damage> {
         self.step().map_err(|fault| fault.damage(&self.file))
+    }
+
+    fn counted(&mut self) -> Result<Option<(mpi::Call, u32, u64)>, Damage> {
+        if self.folds.is_none() {
+            debug_assert!(self.loops.is_empty(), "readers are asked for counts from their starts on");
+            self.folds = Some(Folds::default());
+        }
+        let made = self.next()?;
+        let times = self.folds.as_mut().map_or(1, Folds::called);
+        Ok(made.map(|(call, position)| (call, position, times)))
     }
 }

@@ -106,3 +106,13 @@ fn long_programs_are_not_looked_at() {
     assert!(long.outcome == Outcome::TooLong && !long.is_wrong(), "{long:?}");
     assert!(long.lines()[0].starts_with("not looked at"), "{long:?}");
 }
+
+/// A loop without end whose calls do nothing is a fault, not work without end.
+#[test]
+fn calls_that_do_nothing_come_to_an_end() {
+    let text = "ranks 1\nall {\nrepeat 1000000000000 {\n send 1 B to null\n}\n}\n";
+    let input = crate::program::input::Input::bytes("p.ranks", text.as_bytes());
+    let found = Untimed::of(&*program(ranks::read(&input).expect("it can be read")));
+    let Damage(message) = found.expect_err("it does nothing");
+    assert!(message.starts_with("p.ranks:4: ") && message.contains("does nothing"), "{message}");
+}

@@ -1,11 +1,17 @@
 //! `<cluster>`: hosts and links by number.
 
-use super::{MAX_LINKS, Parsed, PlatformReader};
+use super::{Link, MAX_LINKS, Parsed, PlatformReader};
 use crate::platform::zone::cluster::{Cable, Cluster, Dragonfly, FatTree, Shape, Torus};
 use roxmltree::Node;
 
 /// Most hosts and switches of a cluster.
 const MAX_NODES: u64 = 1 << 20;
+
+/// Most numbers of a list of parameters: dimensions of a torus, levels of a fat tree. Twenty of length two have [`MAX_NODES`] hosts.
+const MAX_LIST: usize = 64;
+
+/// Bytes that a link takes beside its row: its name twice, and its place in the table of names.
+const NAMED: u64 = 128;
 
 /// What all cables of a cluster have in common.
 struct Kind<'t> {
@@ -22,6 +28,7 @@ impl<'a> PlatformReader<'a> {
         let numbers = self.radical(node)?;
         let first = self.hosts.len() as u32;
         self.check_speed(node)?;
+        base::memory::takes(numbers.len() as u64 * NAMED).map_err(|message| self.mistake(node, message))?;
         for n in &numbers {
             self.host(node, format!("{prefix}{n}{suffix}"), zone)?;
         }
@@ -69,13 +76,13 @@ impl<'a> PlatformReader<'a> {
         for part in text.split(',') {
             let (from, to) = part.split_once('-').unwrap_or((part, part));
             let range = from.trim().parse::<u64>().ok().zip(to.trim().parse::<u64>().ok());
-            let Some((from, to)) = range.filter(|(from, to)| from <= to && to - from < MAX_NODES) else {
+            let Some((from, to)) = range.filter(|(from, to)| from <= to) else {
                 return Err(self.mistake(node, format!("`radical=\"{text}\"` is not written as 0-15,20")));
             };
-            numbers.extend(from..=to);
-            if numbers.len() as u64 > MAX_NODES {
+            if (to - from).saturating_add(numbers.len() as u64) >= MAX_NODES {
                 return Err(self.mistake(node, format!("a cluster has {MAX_NODES} hosts at most")));
             }
+            numbers.extend(from..=to);
         }
         Ok(numbers)
     }
@@ -110,7 +117,8 @@ impl<'a> PlatformReader<'a> {
             return Err(self
                 .mistake(node, format!("with this cluster there are {all} links: {MAX_LINKS} is the most")));
         }
-        Ok(())
+        let bytes = cables.saturating_mul(each).saturating_mul(size_of::<Link>() as u64 + NAMED);
+        base::memory::takes(bytes).map_err(|message| self.mistake(node, message))
     }
 
     fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Parsed<Cable> {
@@ -135,6 +143,10 @@ impl<'a> PlatformReader<'a> {
     /// Lists of positive integers, separated by semicolons.
     fn parameters(&self, node: Node<'a, 'a>) -> Parsed<Vec<Vec<u32>>> {
         let text = self.attribute(node, "topo_parameters")?;
+        if text.split(';').any(|part| part.split(',').nth(MAX_LIST).is_some()) {
+            let message = format!("a list of `topo_parameters` has {MAX_LIST} numbers at most");
+            return Err(self.mistake(node, message));
+        }
         let list = |part: &str| {
             part.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=65_536).contains(n))).collect()
         };
