@@ -99,7 +99,7 @@ pub fn early(
             // Faults may cut terminals off, which then have no part in what a list says.
             Some((groups, Ok(()))) if experiment.faults.is_none() => {
                 let mistakes =
-                    |p: &'static PlacementEntry| p.mistakes(groups, terminals, &job.section.values);
+                    |p: &'static PlacementEntry| (p.mistakes)(groups, terminals, &job.section.values);
                 job.section.report(job.placement.map(mistakes).unwrap_or_default(), diagnostics);
             }
             _ => {}

@@ -125,13 +125,49 @@ pub const ARRIVALS: &[ArrivalEntry] = &[
 
 /// What `[[job]] placement` may name, found by name.
 pub const PLACEMENTS: &[PlacementEntry] = &[
-    PlacementEntry { about: placement::linear::ABOUT, build: placement::linear::build },
-    PlacementEntry { about: placement::random::ABOUT, build: placement::random::build },
-    PlacementEntry { about: placement::xyz::ABOUT, build: placement::xyz::build },
-    PlacementEntry { about: placement::round_robin::ABOUT, build: placement::round_robin::build },
-    PlacementEntry { about: placement::by_group::ABOUT, build: placement::by_group::build },
-    PlacementEntry { about: placement::breadth_first::ABOUT, build: placement::breadth_first::build },
-    PlacementEntry { about: placement::min_manhattan::ABOUT, build: placement::min_manhattan::build },
-    PlacementEntry { about: placement::least_hops::ABOUT, build: placement::least_hops::build },
-    PlacementEntry { about: placement::explicit::ABOUT, build: placement::explicit::build },
+    PlacementEntry {
+        about: placement::linear::ABOUT,
+        build: placement::linear::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::random::ABOUT,
+        build: placement::random::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::xyz::ABOUT,
+        build: placement::xyz::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::round_robin::ABOUT,
+        build: placement::round_robin::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::by_group::ABOUT,
+        build: placement::by_group::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::breadth_first::ABOUT,
+        build: placement::breadth_first::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::min_manhattan::ABOUT,
+        build: placement::min_manhattan::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::least_hops::ABOUT,
+        build: placement::least_hops::build,
+        mistakes: placement::no_mistakes,
+    },
+    PlacementEntry {
+        about: placement::explicit::ABOUT,
+        build: placement::explicit::build,
+        mistakes: placement::explicit::mistakes,
+    },
 ];

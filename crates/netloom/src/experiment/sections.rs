@@ -156,7 +156,7 @@ impl General {
 pub enum Changed<'a> {
     /// Any of them, or nothing was read before.
     All,
-    /// Only these.
+    /// Only the sections of these names.
     Only(&'a [&'a str]),
 }
 

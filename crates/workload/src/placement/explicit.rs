@@ -120,8 +120,13 @@ pub(crate) fn build(
     places(context.ranks, context.fabric.terminals(), Some(context.free), values)
 }
 
+/// What is wrong with the list or file on a network of so many terminals, of which any may be free.
+pub(crate) fn mistakes(ranks: u32, terminals: u32, values: &Values) -> Vec<Problem> {
+    places(ranks, terminals, None, values).err().unwrap_or_default()
+}
+
 /// The terminals of the ranks on a network of so many, of which these are free; all of them if it is not known.
-pub(super) fn places(
+fn places(
     ranks: u32,
     terminals: u32,
     free: Option<&[TerminalId]>,

@@ -97,18 +97,15 @@ pub struct PlacementEntry {
     pub about: About,
     /// Builds the terminal of each rank from checked parameters.
     pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<TerminalId>>,
+    /// What is wrong with its values on so many terminals, whatever their network is and whoever else is there; the first argument is the number of ranks, or of
+    /// groups of ranks that share a terminal.
+    pub mistakes: fn(u32, u32, &Values) -> Vec<Problem>,
 }
 
-impl PlacementEntry {
-    /// What is wrong with a placement of so many ranks, or groups of them, on so many terminals, whatever their network is and whoever else is there: a list or file
-    /// that has no terminal for each.
-    #[must_use]
-    pub fn mistakes(&self, ranks: u32, terminals: u32, values: &Values) -> Vec<Problem> {
-        if self.about.name != explicit::ABOUT.name {
-            return Vec::new();
-        }
-        explicit::places(ranks, terminals, None, values).err().unwrap_or_default()
-    }
+/// For placements whose values say nothing about single terminals.
+#[must_use]
+pub fn no_mistakes(_: u32, _: u32, _: &Values) -> Vec<Problem> {
+    Vec::new()
 }
 
 impl Registered for PlacementEntry {

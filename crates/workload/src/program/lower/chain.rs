@@ -47,6 +47,30 @@ impl Chain {
         Place { finished, started: (self.how == After::Start).then_some(self.last), next }
     }
 
+    /// The next operation also waits for the transfers at these ascending places, or for all: takes them out and returns their bytes to be combined.
+    pub(super) fn wait_for_posted(
+        &mut self,
+        posted: &mut VecDeque<Posted>,
+        places: Option<Vec<usize>>,
+    ) -> u64 {
+        let mut combine = 0u64;
+        let mut end = |posted: Posted| {
+            self.wait_for(posted.number);
+            combine = combine.saturating_add(posted.combine);
+        };
+        match places {
+            None => posted.drain(..).for_each(end),
+            Some(places) => {
+                debug_assert!(places.is_sorted_by(|a, b| a < b), "places are in ascending order");
+                // Those before a place have gone already.
+                for (gone, place) in places.into_iter().enumerate() {
+                    end(posted.remove(place - gone).expect("a round waits for what is outstanding"));
+                }
+            }
+        }
+        combine
+    }
+
     /// The next operation also waits for this one's end.
     #[inline]
     pub(super) fn wait_for(&mut self, number: u64) {

@@ -569,21 +569,8 @@ impl Running {
         (self.algorithm.round)(&self.task, self.round, &mut round);
         let wait = round.wait;
         self.round += 1;
-        let mut combine = 0u64;
-        let mut end = |posted: Posted| {
-            chain.wait_for(posted.number);
-            combine = combine.saturating_add(posted.combine);
-        };
-        match wait.filter(|_| self.round < self.rounds) {
-            None => self.posted.drain(..).for_each(end),
-            Some(places) => {
-                debug_assert!(places.is_sorted_by(|a, b| a < b), "places are in ascending order");
-                // Those before a place have gone already.
-                for (gone, place) in places.into_iter().enumerate() {
-                    end(self.posted.remove(place - gone).expect("a round waits for what is outstanding"));
-                }
-            }
-        }
+        let places = wait.filter(|_| self.round < self.rounds);
+        let combine = chain.wait_for_posted(&mut self.posted, places);
         let amount = combine.saturating_mul(reduce);
         if amount > 0 {
             let op = Op { kind: Kind::Calc, amount, ..self.pattern };
