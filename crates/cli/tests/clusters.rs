@@ -119,6 +119,37 @@ fn experiments_have_the_names_of_their_cluster() {
     assert_eq!(json(&["fabric", "verify", &cluster, &exported]).0, 0);
 }
 
+/// Three leaf switches with a host each and two spines. Engines go by GUIDs, so those of a simulation have to see the file's: its paths are those of `fabric route` on the file.
+#[test]
+fn engines_of_a_simulation_see_the_guids_of_the_cluster() {
+    let files = Files::new();
+    let leaf = |n: u32, name: char| {
+        format!("Switch 3 \"{name}\"\n[1] \"H{n}\"[1]\n[2] \"D\"[{0}]\n[3] \"E\"[{0}]\n", n + 1)
+    };
+    let leaves: String = (0..).zip(['A', 'B', 'C']).map(|(n, name)| leaf(n, name)).collect();
+    let net = files.write(
+        "net",
+        &format!("{leaves}Switch 3 \"D\"\nSwitch 3 \"E\"\nHca 1 \"H0\"\nHca 1 \"H1\"\nHca 1 \"H2\"\n"),
+    );
+    let invented = files.of("invented", &["fabric", "import", &net, "--to", "ibnetdiscover"]);
+    let text = fs::read_to_string(&invented).expect("it was written");
+    let own = files.write("own", &text.replace("200001", "2000ff"));
+    let paths = |cluster: &str| {
+        let engine = "[routing]\nalgorithm = \"forwarding\"\nengine = \"minhop\"\n";
+        let computed =
+            files.of("computed", &["fabric", "route", &experiment(&files, cluster, engine), "--to", "table"]);
+        let tables = files.of("tables", &["fabric", "route", cluster, "--engine", "minhop", "--to", "lfts"]);
+        let followed = format!("tables = \"{tables}\"\n[routing]\nalgorithm = \"forwarding\"\n");
+        let followed = files
+            .of("followed", &["fabric", "route", &experiment(&files, cluster, &followed), "--to", "table"]);
+        let [computed, followed] =
+            [computed, followed].map(|path| fs::read_to_string(path).expect("written"));
+        assert_eq!(computed, followed, "{cluster}");
+        computed
+    };
+    assert_ne!(paths(&own), paths(&invented), "the order of GUIDs says who is balanced first");
+}
+
 /// A cut that splits the network is unsound, whether it is a what-if or in the file; tables of it are written with a warning.
 #[test]
 fn what_splits_a_network_is_not_sound() {
@@ -140,6 +171,8 @@ fn options_of_engines_need_one() {
     for (arguments, part) in [
         (vec!["fabric", "verify", TREE, "--lmc", "1"], "for engines"),
         (vec!["congestion", TREE, "--root", "S00002"], "for engines"),
+        (vec!["fabric", "route", TREE, "--lmc", "1"], "for engines"),
+        (vec!["fabric", "route", TREE, "--root", "S00002", "--to", "table"], "for engines"),
         (vec!["fabric", "route", TREE, "--engine", "minhop", "--root", "S00002"], "has no roots"),
         (vec!["congestion", TREE, "-p", "bisekt"], "pairs:FILE"),
     ] {

@@ -44,6 +44,9 @@ pub const FLOW: ModelEntry = ModelEntry {
 /// Keys without effect.
 fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    let values = &parts.written.model.values;
+    let smpi = values.0.contains_key("preset") && values.text("preset") == "smpi";
+    all.extend(ranks::unread::threshold(parts, smpi));
     all.extend(node::unread(parts));
     let wakes = "links that carry something do not sleep on model \"flow\", so none wakes up";
     all.extend(Unread::all(energy::ABOUT.name, &["wake_time"], wakes));
@@ -55,12 +58,11 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
         all.extend(Unread::all("model", &["paths"], "a platform's routes are single paths"));
         all.extend(Unread::all(energy::ABOUT.name, &["router"], "a platform has no routers"));
     }
-    let values = &parts.written.model.values;
     if values.0.contains_key("preset") && values.text("preset") == "max-min" {
         all.extend(Unread::all("model", &["cross_traffic"], "preset \"max-min\" has no cross-traffic"));
     }
     let programs = parts.jobs.iter().any(|job| job.work.program().is_some());
-    if programs && values.0.contains_key("preset") && values.text("preset") == "smpi" {
+    if programs && smpi {
         all.extend(Unread::all("model", &["control"], "with preset \"smpi\" no message asks"));
     }
     all

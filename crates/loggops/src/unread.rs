@@ -25,6 +25,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = Unread::all("experiment", &["warmup"], why);
     let absent = "model \"delay\" has no packets, no buffers and no ticks";
     all.extend(Unread::all("output", &["per_port", "packets", "slow_down", "engine"], absent));
+    all.extend(ranks::unread::threshold(parts, false));
     all.extend(ranks::node::unread(parts));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
     if let Some(routing) = parts.written.routing {

@@ -11,12 +11,13 @@ use base::{
     units::{print_bandwidth, print_bytes, print_time},
 };
 use model::section::Section;
-use netloom::{Error, Experiment, Registry, RunOptions, Watcher, experiment};
+use netloom::{Error, Experiment, Registry, RunOptions, Watcher, book, experiment};
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::Mutex,
 };
+use workload::registry::Takes;
 
 /// Keys that are read though a change of theirs may not show, by file (or `*`) and path (`#` is any job or link class), and why.
 const ALIKE: &[(&str, &str, &str)] = &[
@@ -40,7 +41,6 @@ const ALIKE: &[(&str, &str, &str)] = &[
     ("*", "job.#.effort", "the placement found its best at once"),
     ("*", "job.#.fill_router", "ranks fill all routers"),
     ("*", "model.ties", "no two messages come at the same time"),
-    ("*", "model.eager", "no message's size lies between the two thresholds"),
     ("*", "routing.global_k_picks", "one global link leads to each group"),
     ("*", "routing.intermediate", "no packet takes a detour in a short run"),
     ("*", "routing.threshold", "no packet takes a detour in a short run"),
@@ -317,6 +317,66 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
     }
     let finished = Experiment::from_text(text).run().unwrap();
     assert!(finished.summary.bytes_delivered > 0);
+}
+
+/// The smallest experiment of every workload that is a program, from the reference, on each model that knows `eager`: below all messages it changes the result, above
+/// all of them a note says that it has no effect. Elsewhere than in `[model]` it is refused, and twice too.
+#[test]
+fn the_threshold_of_every_program_is_seen_on_every_model() {
+    let registry = Registry::standard();
+    let shelves = netloom::catalog::shelves(&registry);
+    let shelf = shelves.iter().find(|shelf| shelf.plural == "workloads").unwrap();
+    let models: [(&str, &[&str]); 6] = [
+        ("packet", &[]),
+        ("flow", &[]),
+        ("flow", &["model.preset=\"smpi\""]),
+        ("delay", &["model.cost=\"loggops\""]),
+        ("delay", &["model.cost=\"loggops\"", "model.latency=\"1 us\""]),
+        (
+            "hybrid",
+            &["hybrid.director=\"times\"", "hybrid.switch=[\"5 us\", \"20 us\"]", "hybrid.window=\"2 us\""],
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let (mut tried, mut silent) = (0, Vec::new());
+    for (index, about) in shelf.entries.iter().enumerate() {
+        let entry = registry.workloads.iter().find(|entry| entry.about.name == about.name).unwrap();
+        if entry.takes != Takes::Program {
+            continue;
+        }
+        let example = book::examples::example(&registry, shelf, index).unwrap();
+        for (name, text) in &example.files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let file = folder.path().join("example.toml");
+        for (model, more) in models {
+            let of = |eager: &str| {
+                let own = [format!("model.kind=\"{model}\""), format!("model.eager=\"{eager}\"")];
+                let sets: Vec<String> =
+                    own.into_iter().chain(more.iter().map(|&set| set.to_owned())).collect();
+                run(&file, &example.text, &sets)
+            };
+            let (all, none) = (of("0 B"), of("1 GiB"));
+            assert!(all != Seen::Refused && none != Seen::Refused, "{} on {model} {more:?}", about.name);
+            tried += 1;
+            let numbers = |seen: &Seen| match seen {
+                Seen::Result { numbers, .. } => numbers.clone(),
+                Seen::Refused => unreachable!("looked at before"),
+            };
+            let noted = [&all, &none].map(|seen| names(seen, "model.eager"));
+            if numbers(&all) == numbers(&none) || noted != [false, true] {
+                silent.push(format!("{} on {model} {more:?}: {noted:?}", about.name));
+            }
+        }
+        for place in ["job.0", "adapter", "node", "fabric", "routing", "experiment", "output"] {
+            let set = format!("{place}.eager=\"1 KiB\"");
+            assert!(run(&file, &example.text, &[set]) == Seen::Refused, "{place} has no threshold");
+        }
+        let twice = example.text.replace("[model]\n", "[model]\neager = \"1 KiB\"\neager = \"2 KiB\"\n");
+        assert!(twice != example.text && run(&file, &twice, &[]) == Seen::Refused, "{twice}");
+    }
+    assert!(tried >= 6 * 13, "{tried}");
+    assert!(silent.is_empty(), "thresholds that change without a word:\n{}", silent.join("\n"));
 }
 
 /// A key of `[output]` changes the tables, or a note says why it does not: on every model.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{Sketch, long, piece_over_ranks, sketch, spread::crowd};
+use crate::common::{Sketch, long, piece_over_ranks, programs::in_order, sketch, spread::crowd};
 use base::{index::TerminalId, param::Value, time::Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -18,6 +18,7 @@ use model::{
 use packet::router::{registry::named, window::WindowRouter};
 use packet::{
     Setup,
+    config::PacketConfig,
     hybrid::{
         predict::{Predictor, Predictors},
         size::SizeClass,
@@ -33,6 +34,7 @@ use proptest::{
 };
 use results::summary::{State, Summary};
 use std::sync::Arc;
+use workload::{program::list::List, registry::Work};
 
 const US: Ps = 1_000_000;
 const TREATMENTS: [&str; 3] = ["zombies", "lite", "reheat"];
@@ -196,6 +198,36 @@ fn one_answer_of_closed_loops_and_programs() {
         let plain = run(&setup);
         let one = one_answer(&switched(setup, treatment, "message", "mean", &[2 * US, 9 * US]), treatment);
         assert_eq!(one.messages, plain.messages, "{treatment}");
+    }
+}
+
+/// Ranks that compute and send up to 3,000 B to each other, of which all beyond 200 B ask: requests, grants and data of some meet a switch.
+#[test]
+fn one_answer_of_programs_that_ask() {
+    for (n, treatment) in TREATMENTS.into_iter().enumerate() {
+        for (k, level) in ["packet", "message"].into_iter().enumerate() {
+            if !long() && k != n % 2 {
+                continue;
+            }
+            let mut setup = ping_pong(1);
+            let ranks = in_order((40, 400), 7 + n as u64, |draw| draw.below(2 * US));
+            (setup.jobs[0].work, setup.jobs[0].message) = (Work::Program(Arc::new(List::new(ranks))), None);
+            setup.packet.eager = 200;
+            let plain = run(&setup);
+            let packets = |one: &Summary| one.packets.as_ref().unwrap().delivered;
+            let packet = PacketConfig { eager: 3000, ..setup.packet.clone() };
+            let eager = packets(&run(&Setup { packet, ..setup.clone() }));
+            // A request and a grant of one packet each for a message that asks.
+            assert!(packets(&plain) > eager + 2 * 300, "{} beside {eager}", packets(&plain));
+            let times = [10 * US, 40 * US, 60 * US, 90 * US];
+            let name = format!("{treatment}, {level}");
+            let one = one_answer(&switched(setup, treatment, level, "mean", &times), &name);
+            assert_eq!(one.verdict.state, State::Ok, "{name}: {:?}", one.verdict);
+            assert_eq!((one.messages, one.packets), (plain.messages, plain.packets), "{name}");
+            assert_eq!(one.bytes_delivered, plain.bytes_delivered, "{name}");
+            let phases = one.hybrid.unwrap().phases;
+            assert!(phases.len() == 5 && phases.iter().all(|p| p.packets > 100), "{name}: {phases:?}");
+        }
     }
 }
 

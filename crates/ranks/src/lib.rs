@@ -33,3 +33,4 @@ mod steps;
 pub mod stuck;
 pub mod tally;
 pub mod truncated;
+pub mod unread;

@@ -276,19 +276,20 @@ impl<'a> Naive<'a> {
                 let awaited = r.requests[&request];
                 awaited.is_none_or(|(window, peer, number)| self.answered(rank, window, peer, number))
             }
-            Call::OneSided(call) => return self.one_sided(rank, &call),
+            Call::OneSided(call) => self.one_sided(rank, &call),
             other => panic!("{other:?} is not in these programs"),
         };
         if done {
-            self.next(rank);
+            let r = &mut self.ranks[rank as usize];
+            r.at += 1;
+            r.stage = 0;
         }
         done
     }
 
-    fn next(&mut self, rank: u32) {
-        let r = &mut self.ranks[rank as usize];
-        r.at += 1;
-        r.stage = 0;
+    /// True if a rank looks at the call in hand for the first time.
+    fn first(&mut self, rank: u32) -> bool {
+        std::mem::replace(&mut self.ranks[rank as usize].stage, 1) == 0
     }
 
     /// Rounds of a meeting of all: a ring of blocks, or signals at distances of 1, 2, 4. True at its end.
@@ -327,25 +328,17 @@ impl<'a> Naive<'a> {
         of.all(|&(window, peer, number)| self.answered(rank, window, peer, number))
     }
 
-    fn ask(
-        &mut self,
-        rank: u32,
-        window: Window,
-        peer: u32,
-        epoch: Epoch,
-        out: u64,
-        wanted: (Option<u64>, Lock),
-    ) {
-        let r = &mut self.ranks[rank as usize];
-        let next = r.numbers.entry(window).or_default();
-        *next += 1;
-        let number = *next;
-        if wanted.0.is_some() {
-            r.awaited.insert((window, peer, number));
+    /// A request of some bytes, and what it asks back.
+    fn ask(&mut self, at: AgentAt, out: u64, back: Option<u64>, lock: Lock) {
+        let (window, target, origin, _) = at;
+        let r = &mut self.ranks[origin as usize];
+        let number = r.numbers.get(&window).map_or(0, |last| last + 1);
+        r.numbers.insert(window, number);
+        if back.is_some() {
+            r.awaited.insert((window, target, number));
         }
-        let agent = self.agents.entry((window, peer, rank, epoch)).or_default();
-        agent.wanted.push_back(Wanted { number, back: wanted.0, lock: wanted.1 });
-        self.send(rank, peer, Key::Request(window, number), out);
+        self.agents.entry(at).or_default().wanted.push_back(Wanted { number, back, lock });
+        self.send(origin, target, Key::Request(window, number), out);
     }
 
     /// Asks those that were touched, or one of them, whether all is there.
@@ -356,21 +349,19 @@ impl<'a> Naive<'a> {
         for touched in asked {
             self.ranks[rank as usize].touched.remove(&touched);
             if self.fault != Some(Fault::Unflushed) {
-                self.ask(rank, window, touched.1, Epoch::Lock, 0, (Some(0), Lock::Nothing));
+                self.ask((window, touched.1, rank, Epoch::Lock), 0, Some(0), Lock::Nothing);
             }
         }
     }
 
-    /// True if something was done.
+    /// True if the call is at its end.
     fn one_sided(&mut self, rank: u32, call: &OneSided) -> bool {
         let window = call.window();
-        let first = self.ranks[rank as usize].stage == 0;
-        let done = match call {
+        let begins = self.ranks[rank as usize].stage == 0;
+        match call {
             OneSided::Create { comm, .. } => {
-                if first
-                    && !self.here.contains(&(rank, rank, Key::Token(window)))
-                    && self.contended(window, rank)
-                {
+                let there = self.here.contains(&(rank, rank, Key::Token(window)));
+                if begins && !there && self.contended(window, rank) {
                     self.send(rank, rank, Key::Token(window), 0);
                 }
                 let order = (*comm == BACKWARD).then_some(window);
@@ -388,7 +379,7 @@ impl<'a> Naive<'a> {
                     Epoch::Fence(r.fences - 1)
                 };
                 let back = kind.back(*bytes);
-                self.ask(rank, window, peer, epoch, kind.out(*bytes), (back, Lock::Nothing));
+                self.ask((window, peer, rank, epoch), kind.out(*bytes), back, Lock::Nothing);
                 let r = &mut self.ranks[rank as usize];
                 if let Some(request) = request {
                     r.requests.insert(*request, back.map(|_| (window, peer, r.numbers[&window])));
@@ -397,25 +388,23 @@ impl<'a> Naive<'a> {
             }
             OneSided::Fence(_) => self.fence(rank, window),
             OneSided::Free(_) => {
-                (!first || self.quiet(rank, window, None)) && self.meet(rank, window, Some(window), None)
+                (!begins || self.quiet(rank, window, None)) && self.meet(rank, window, Some(window), None)
             }
             OneSided::Lock { peer, exclusive, .. } => {
                 let peer = self.world(window, *peer);
-                if first {
-                    self.ranks[rank as usize].stage = 1;
+                if self.first(rank) {
                     self.ranks[rank as usize].locked.insert((window, peer));
                     let lock = if *exclusive { Lock::Take } else { Lock::Nothing };
-                    self.ask(rank, window, peer, Epoch::Lock, 0, (Some(0), lock));
+                    self.ask((window, peer, rank, Epoch::Lock), 0, Some(0), lock);
                 }
                 self.quiet(rank, window, Some(peer))
             }
             OneSided::Unlock(_, peer) => {
                 let peer = self.world(window, *peer);
-                if first {
-                    self.ranks[rank as usize].stage = 1;
+                if self.first(rank) {
                     self.ranks[rank as usize].locked.remove(&(window, peer));
                     self.ranks[rank as usize].touched.remove(&(window, peer));
-                    self.ask(rank, window, peer, Epoch::Lock, 0, (Some(0), Lock::Give));
+                    self.ask((window, peer, rank, Epoch::Lock), 0, Some(0), Lock::Give);
                 }
                 self.quiet(rank, window, Some(peer))
             }
@@ -428,8 +417,7 @@ impl<'a> Naive<'a> {
                     OneSided::Flush { peer, local, .. } => (peer.map(|p| self.world(window, p)), *local),
                     _ => (None, false),
                 };
-                if first {
-                    self.ranks[rank as usize].stage = 1;
+                if self.first(rank) {
                     self.ranks[rank as usize].all &= !matches!(call, OneSided::UnlockAll(_));
                     if !local {
                         self.flush(rank, window, peer);
@@ -437,12 +425,8 @@ impl<'a> Naive<'a> {
                 }
                 self.quiet(rank, window, peer)
             }
-            _ => self.group(rank, window, call, first),
-        };
-        if done {
-            self.next(rank);
+            _ => self.group(rank, window, call),
         }
-        done
     }
 
     fn fence(&mut self, rank: u32, window: Window) -> bool {
@@ -463,7 +447,7 @@ impl<'a> Naive<'a> {
         self.meet(rank, window, Some(window), None)
     }
 
-    fn group(&mut self, rank: u32, window: Window, call: &OneSided, first: bool) -> bool {
+    fn group(&mut self, rank: u32, window: Window, call: &OneSided) -> bool {
         match call {
             OneSided::Post(_, group) => {
                 for peer in group.iter().map(|p| p.number()) {
@@ -477,9 +461,9 @@ impl<'a> Naive<'a> {
                 true
             }
             OneSided::Start(_, group) => {
+                let begins = self.first(rank);
                 let r = &mut self.ranks[rank as usize];
-                if first {
-                    r.stage = 1;
+                if begins {
                     for peer in group.iter().map(|p| p.number()) {
                         let nth = r.starts.entry(peer).or_default();
                         r.group.push((peer, *nth));
@@ -489,8 +473,7 @@ impl<'a> Naive<'a> {
                 r.group.iter().all(|&(peer, nth)| self.here.contains(&(rank, peer, Key::Post(window, nth))))
             }
             OneSided::Complete(_) => {
-                if first {
-                    self.ranks[rank as usize].stage = 1;
+                if self.first(rank) {
                     for (peer, nth) in std::mem::take(&mut self.ranks[rank as usize].group) {
                         self.send(rank, peer, Key::Complete(window, nth), 0);
                     }

@@ -27,16 +27,16 @@ const REPLY: u64 = 1 << 63;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Credit { link: usize, vc: usize },
-    Arrive { link: usize, chunk: usize },
+    Arrive { key: Key, chunk: usize },
     HandOver { terminal: usize },
     Start { link: usize },
 }
 
 #[derive(Default)]
 struct Vc {
+    /// Chunks that are accepted, then those that wait for room.
     pending: VecDeque<usize>,
-    /// Chunk, and the buffer that it still holds.
-    queued: VecDeque<(usize, usize, usize)>,
+    queued: VecDeque<usize>,
     occupancy: u64,
 }
 
@@ -76,7 +76,8 @@ struct Chunk {
     index: u64,
     state: u32,
     visited: u16,
-    vc: usize,
+    /// Link and VC of the buffer that it is in, or that is reserved for it.
+    buffer: (usize, usize),
 }
 
 struct Packet {
@@ -115,7 +116,7 @@ struct Terminal {
 pub struct Naive<'a> {
     setup: &'a Setup,
     tie_seed: u64,
-    heap: BinaryHeap<Reverse<(Ps, u8, Key, Event)>>,
+    heap: BinaryHeap<Reverse<(Ps, Event)>>,
     ports: Vec<Port>,
     terminals: Vec<Terminal>,
     chunks: Vec<Chunk>,
@@ -185,14 +186,14 @@ impl<'a> Naive<'a> {
 
     /// Everything before `end`; true if nothing is left to happen.
     pub fn run(&mut self, end: Ps) -> bool {
-        while let Some(&Reverse((time, _, _, event))) = self.heap.peek() {
+        while let Some(&Reverse((time, event))) = self.heap.peek() {
             if time >= end {
                 return false;
             }
             self.heap.pop();
             match event {
                 Event::Credit { link, vc } => self.credit(link, vc, time),
-                Event::Arrive { link, chunk } => self.arrive(link, chunk, time),
+                Event::Arrive { chunk, .. } => self.arrive(chunk, time),
                 Event::HandOver { terminal } => self.hand_over(terminal, time),
                 Event::Start { link } => self.start(link, time),
             }
@@ -210,8 +211,8 @@ impl<'a> Naive<'a> {
         self.ports.iter().map(|p| p.sent).collect()
     }
 
-    fn push(&mut self, time: Ps, class: u8, event: Event) {
-        self.heap.push(Reverse((time, class, Key::floor(time), event)));
+    fn push(&mut self, time: Ps, event: Event) {
+        self.heap.push(Reverse((time, event)));
     }
 
     fn injection(&self, terminal: usize) -> usize {
@@ -243,12 +244,13 @@ impl<'a> Naive<'a> {
         let number = t.messages - u32::from(t.cutting.is_some());
         let at = (created + adapter.of(TerminalId::new(terminal as u32), number)).max(request);
         self.terminals[terminal].handover_set = Some(at);
-        self.push(at, 2, Event::HandOver { terminal });
+        self.push(at, Event::HandOver { terminal });
     }
 
     fn hand_over(&mut self, terminal: usize, now: Ps) {
         let (packet_size, chunk_size) =
             (u64::from(self.setup.packet.packet), u64::from(self.setup.packet.chunk));
+        let injection = self.injection(terminal);
         if self.terminals[terminal].handover_set != Some(now) {
             return; // an earlier plan
         }
@@ -279,7 +281,7 @@ impl<'a> Naive<'a> {
         for index in 0..chunks {
             let packet = self.packets.len();
             t.queue.push_back(self.chunks.len());
-            self.chunks.push(Chunk { packet, index, state: 0, visited: 0, vc: 0 });
+            self.chunks.push(Chunk { packet, index, state: 0, visited: 0, buffer: (injection, 0) });
         }
         self.packets.push(Packet {
             id,
@@ -294,12 +296,12 @@ impl<'a> Naive<'a> {
             last_arrival: 0,
         });
         self.seen.push(Seen::Created { time: now, id, bytes });
-        let port = &self.ports[self.setup.fabric.ports().len() + terminal];
+        let port = &self.ports[injection];
         let full = t.queue.len() as u64 * chunk_size >= port.link.vc_buffer;
         t.request = if full { None } else { Some(now + (port.span(bytes) / port.per_ps()) as Ps) };
         t.handover_set = None;
         self.set_handover(terminal);
-        self.set_start(self.injection(terminal), now);
+        self.set_start(injection, now);
     }
 
     /// Bytes that a chunk takes on links: whole chunks, unless the packet is smaller than one.
@@ -319,7 +321,7 @@ impl<'a> Naive<'a> {
         if ready && !port.start_set {
             let at = port.rounded().max(now);
             self.ports[link].start_set = true;
-            self.push(at, 3, Event::Start { link });
+            self.push(at, Event::Start { link });
         }
     }
 
@@ -348,7 +350,7 @@ impl<'a> Naive<'a> {
         port.sent += 1;
         let one = (port.span(length) / port.per_ps()) as Ps;
         let key = Key::new(at, 1, identity, self.tie_seed);
-        self.heap.push(Reverse((at, 1, key, Event::Arrive { link, chunk })));
+        self.push(at, Event::Arrive { key, chunk });
         if link >= ports {
             let c = &self.chunks[chunk];
             if c.index == 0 {
@@ -367,38 +369,34 @@ impl<'a> Naive<'a> {
     fn credit(&mut self, link: usize, vc: usize, now: Ps) {
         let row = &mut self.ports[link].vcs[vc];
         row.occupancy -= 1;
-        if let Some((chunk, from, from_vc)) = row.queued.pop_front() {
-            self.accept(link, chunk, (from, from_vc), now);
+        if let Some(chunk) = row.queued.pop_front() {
+            self.accept(link, vc, chunk, now);
         }
         self.set_start(link, now);
     }
 
-    fn accept(&mut self, link: usize, chunk: usize, (from, from_vc): (usize, usize), now: Ps) {
-        let vc = self.chunks[chunk].vc;
-        let row = &mut self.ports[link].vcs[vc];
-        row.occupancy += 1;
-        assert!(row.occupancy <= self.ports[link].capacity);
-        self.ports[link].vcs[vc].pending.push_back(chunk);
-        let c = &self.chunks[chunk];
-        let id = self.packets[c.packet].id;
-        self.seen.push(Seen::Accepted {
-            time: now,
-            link: link as u32,
-            vc: ChannelId::new(vc as u8),
-            id,
-            index: c.index,
-        });
+    fn accept(&mut self, link: usize, vc: usize, chunk: usize, now: Ps) {
+        let (port, c) = (&mut self.ports[link], &mut self.chunks[chunk]);
+        port.vcs[vc].occupancy += 1;
+        assert!(port.vcs[vc].occupancy <= port.capacity);
+        port.vcs[vc].pending.push_back(chunk);
+        let before = std::mem::replace(&mut c.buffer, (link, vc));
+        let (id, index) = (self.packets[c.packet].id, c.index);
+        let vc = ChannelId::new(vc as u8);
+        self.seen.push(Seen::Accepted { time: now, link: link as u32, vc, id, index });
         self.set_start(link, now);
-        self.release(from, from_vc, now);
+        self.release(before, now);
     }
 
-    fn release(&mut self, link: usize, vc: usize, now: Ps) {
-        self.push(now + self.ports[link].link.credit_delay, 0, Event::Credit { link, vc });
+    fn release(&mut self, buffer: (usize, usize), now: Ps) {
+        let (link, vc) = buffer;
+        self.push(now + self.ports[link].link.credit_delay, Event::Credit { link, vc });
     }
 
-    fn arrive(&mut self, link: usize, chunk: usize, now: Ps) {
+    fn arrive(&mut self, chunk: usize, now: Ps) {
         let fabric = &*self.setup.fabric;
-        let from_vc = self.chunks[chunk].vc;
+        let buffer = self.chunks[chunk].buffer;
+        let link = buffer.0;
         let end = match fabric.ports().get(link) {
             Some(port) => port.peer,
             None => {
@@ -409,22 +407,21 @@ impl<'a> Naive<'a> {
         let (router, in_port) = match end {
             Peer::Router { router, port } => (router, port),
             Peer::Terminal(t) => {
-                self.release(link, from_vc, now);
+                self.release(buffer, now);
                 return self.deliver(t.number(), chunk, now);
             }
             Peer::None => unreachable!("nothing is there"),
         };
         let choice = self.route(router.number(), in_port.number(), chunk);
         let out = fabric.port_index(router, choice.port).index();
-        let c = &mut self.chunks[chunk];
-        (c.state, c.vc) = (choice.state, choice.vc.index());
-        c.visited += 1;
-        let capacity = self.ports[out].capacity;
-        let row = &mut self.ports[out].vcs[choice.vc.index()];
+        self.chunks[chunk].state = choice.state;
+        self.chunks[chunk].visited += 1;
+        let (capacity, vc) = (self.ports[out].capacity, choice.vc.index());
+        let row = &mut self.ports[out].vcs[vc];
         if row.queued.is_empty() && row.occupancy < capacity {
-            self.accept(out, chunk, (link, from_vc), now);
+            self.accept(out, vc, chunk, now);
         } else {
-            row.queued.push_back((chunk, link, from_vc));
+            row.queued.push_back(chunk);
         }
     }
 
@@ -440,7 +437,7 @@ impl<'a> Naive<'a> {
         let mut hop = Hop {
             router: RouterId::new(router),
             in_port: PortId::new(in_port),
-            vc: ChannelId::new(c.vc as u8),
+            vc: ChannelId::new(c.buffer.1 as u8),
             visited: c.visited,
             source: TerminalId::new((packet.id >> 32) as u32),
             destination: TerminalId::new(packet.destination),
@@ -469,16 +466,9 @@ impl<'a> Naive<'a> {
         if p.delivered < p.chunks {
             return;
         }
-        let source = (p.id >> 32) as u32;
-        let (number, packets, created) = p.message;
-        self.seen.push(Seen::Delivered {
-            time: now,
-            id: p.id,
-            start: p.start,
-            last_arrival: p.last_arrival,
-            hops: p.hops,
-            disordered: p.disordered,
-        });
+        let Packet { id, start, hops, last_arrival, disordered, message, .. } = *p;
+        let (source, (number, packets, created)) = ((id >> 32) as u32, message);
+        self.seen.push(Seen::Delivered { time: now, id, start, last_arrival, hops, disordered });
         let left = self.open.entry((source, number)).or_insert(packets);
         *left -= 1;
         if *left > 0 {
@@ -494,20 +484,14 @@ impl<'a> Naive<'a> {
         let index = self.terminals[terminal as usize].received.entry(from_whom).or_default();
         *index += 1;
         let traffic = job.work.traffic().expect("patterns only");
-        let reply = match is_reply {
-            _ if !traffic.closed_loop() => None,
-            true => traffic.next_request(rank, *index - 1),
-            false if traffic.requests() => {
-                traffic.reply(rank, from, *index - 1).map(|(to, bytes)| (to, bytes | REPLY))
-            }
-            false => traffic.reply(rank, from, *index - 1),
+        let (answer, mark) = match is_reply {
+            _ if !traffic.closed_loop() => (None, 0),
+            true => (traffic.next_request(rank, *index - 1), 0),
+            false => (traffic.reply(rank, from, *index - 1), u64::from(traffic.requests()) * REPLY),
         };
-        if let Some((to, bytes)) = reply {
-            self.terminals[terminal as usize].posts.push_back((
-                now,
-                job.placement[to.index()].number(),
-                bytes,
-            ));
+        if let Some((to, bytes)) = answer {
+            let to = job.placement[to.index()].number();
+            self.terminals[terminal as usize].posts.push_back((now, to, bytes | mark));
             self.set_handover(terminal as usize);
         }
     }

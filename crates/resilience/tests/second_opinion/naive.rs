@@ -1,13 +1,7 @@
-//! A second, naive implementation of the protocols, straight from the rules: one heap of dated events, stations with queues, packets
-//! as vectors over GF(2^8). It shares nothing with the crate but the parameters that a user gives. Random settings must agree in the
-//! mean time of a message and in the mean number of packets, within their standard errors; where nothing is random, exactly.
+//! The naive implementation: one heap of dated events, stations with queues, packets as vectors over GF(2^8).
+//! It shares nothing with the crate but the parameters that a user gives.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-use base::rate::Bandwidth;
-use resilience::{
-    Constants, Estimate, Estimates, Occupancy, Parameters, Point, Protocol, Timeout, path::Path, sample,
-};
+use resilience::{Estimate, Occupancy, Parameters, Protocol, Timeout};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
@@ -15,7 +9,7 @@ use std::{
 
 /// Faults that can be planted in the naive one: whatever detects them in one detects the same in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub enum Fault {
     None,
     /// Acknowledgements are never lost.
     SafeAcks,
@@ -38,7 +32,7 @@ enum Fault {
 }
 
 /// Half nanoseconds: all delays of Table 2 are whole in them, but for the time of a packet's bytes, which is 320/1 of them at 9.375 GB/s.
-type Time = u64;
+pub type Time = u64;
 
 struct Rules {
     hops: usize,
@@ -113,7 +107,7 @@ impl Held {
 }
 
 /// Numbers at random: an own generator (xorshift*), so that not even the streams are shared.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -123,7 +117,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 11) % n
     }
 
@@ -159,7 +153,7 @@ enum Event {
     Ready,
 }
 
-struct Naive<'a> {
+pub struct Naive<'a> {
     p: &'a Parameters,
     fault: Fault,
     rules: Rules,
@@ -190,7 +184,7 @@ struct Naive<'a> {
 }
 
 impl<'a> Naive<'a> {
-    fn new(p: &'a Parameters, hops: usize, packets: u64, seed: u64, fault: Fault) -> Self {
+    pub fn new(p: &'a Parameters, hops: usize, packets: u64, seed: u64, fault: Fault) -> Self {
         let mut windows = vec![p.window as usize; (packets / u64::from(p.window)) as usize];
         windows.extend(Some((packets % u64::from(p.window)) as usize).filter(|n| *n > 0));
         Self {
@@ -229,7 +223,7 @@ impl<'a> Naive<'a> {
     }
 
     /// Time until the receiver has processed the last packet it needed, and packets sent until the last acknowledgement.
-    fn message(&mut self) -> (Time, u64) {
+    pub fn message(&mut self) -> (Time, u64) {
         self.begin();
         while self.window < self.windows.len() {
             let Reverse((time, event)) = self.heap.pop().expect("something is under way");
@@ -435,88 +429,5 @@ impl<'a> Naive<'a> {
         if self.window < self.windows.len() {
             self.begin();
         }
-    }
-}
-
-/// Mean and standard error.
-fn mean(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let n = values.clone().count() as f64;
-    let mean = values.clone().sum::<f64>() / n;
-    let spread = values.map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    (mean, (spread / n).sqrt())
-}
-
-struct Case {
-    p: Parameters,
-    hops: usize,
-    packets: u64,
-}
-
-fn draw(random: &mut Random) -> Case {
-    let protocol = Protocol::ALL[random.below(4) as usize];
-    let losses = [0.0, 0.001, 0.01, 0.03, 0.1];
-    let p = Parameters {
-        occupancy: if random.below(2) == 0 { Occupancy::Hop } else { Occupancy::Wire },
-        timeout: if random.below(2) == 0 { Timeout::Window } else { Timeout::Packet },
-        loss: losses[random.below(5) as usize],
-        tamper: [0.0, 0.0, 0.02][random.below(3) as usize],
-        window: [1, 2, 3, 5, 5, 8, 16][random.below(7) as usize],
-        constants: Constants::Table2,
-        bandwidth: Bandwidth::new(9_375_000_000, 1).unwrap(),
-        ..Parameters::table2(protocol)
-    };
-    Case { p, hops: 1 + random.below(8) as usize, packets: 1 + random.below(24) }
-}
-
-/// How far the two are apart, in standard errors: the worse of time and packets.
-fn apart(case: &Case, samples: u64, seed: u64, fault: Fault) -> (f64, String) {
-    let path = Path::uniform(case.hops as u32, case.p.loss, case.p.tamper).unwrap();
-    let point = Point { parameters: &case.p, path: &path, packets: case.packets, seed };
-    let theirs: Estimates = sample(&point, samples, 1).unwrap();
-    let unit = case.p.delays().unwrap().scale as f64 * 500.0;
-    let own: Vec<(Time, u64)> = (0..samples)
-        .map(|i| Naive::new(&case.p, case.hops, case.packets, (seed << 32 | i << 1) + 1, fault).message())
-        .collect();
-    let time = mean(own.iter().map(|(t, _)| *t as f64));
-    let sent = mean(own.iter().map(|(_, s)| *s as f64));
-    let one = |(mean, error): (f64, f64), other: (f64, f64)| {
-        let error = error.hypot(other.1).max(1e-9 * mean);
-        (mean - other.0).abs() / error
-    };
-    let of = |m: &resilience::Moments, unit: f64| (m.mean() / unit, m.standard_error() / unit);
-    let (a, b) = (of(&theirs.time, unit), of(&theirs.sent, 1.0));
-    let text = format!(
-        "{:?} {} hops, {} packets: time {time:?} {a:?}, sent {sent:?} {b:?}",
-        case.p, case.hops, case.packets
-    );
-    (one(time, a).max(one(sent, b)), text)
-}
-
-/// Settings apart by more than 4.5 standard errors.
-fn differing(cases: u64, samples: u64, fault: Fault) -> impl Iterator<Item = String> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let all = (1..=cases).map(move |seed| apart(&draw(&mut random), samples, seed, fault));
-    all.filter(|(z, _)| *z > 4.5).map(|(z, text)| format!("{z:.1} {text}"))
-}
-
-/// With NETLOOM_LONG in the environment more of it: `NETLOOM_LONG=1 cargo test --release -p netloom-resilience`, in minutes.
-#[test]
-fn two_implementations_agree() {
-    let long = std::env::var_os("NETLOOM_LONG").is_some();
-    let (cases, samples) = if long { (3_000, 2_000) } else { (200, 150) };
-    let differing: Vec<String> = differing(cases, samples, Fault::None).collect();
-    assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
-}
-
-#[test]
-fn planted_faults_are_found() {
-    use Fault::{
-        EarlyTimer, FreeLinks, FreeNodes, NoGate, NoRecoding, OneMore, SafeAcks, TakesTampered, Unpaced,
-    };
-    let all =
-        [SafeAcks, FreeLinks, FreeNodes, EarlyTimer, NoGate, NoRecoding, TakesTampered, OneMore, Unpaced];
-    for fault in all {
-        let found = differing(100, 120, fault).next();
-        assert!(found.is_some(), "{fault:?} was not found");
     }
 }
