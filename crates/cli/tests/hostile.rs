@@ -433,7 +433,8 @@ fn loops_without_end_are_no_work() {
         let check = netloom(&[&["check", EXAMPLE, "--set", &job][..], &ends].concat());
         assert!(check.status == 0 && check.out.contains("not looked at"), "{}{}", check.out, check.err);
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+    // Generous: one by one they would take years.
+    assert!(begun.elapsed() < std::time::Duration::from_mins(5), "{:?}", begun.elapsed());
 }
 
 #[test]
