@@ -81,17 +81,20 @@ fn a_frame_larger_than_the_stack_ends_its_own_rank() {
     assert_eq!(program.good(4, &[], &[]), "own\n".repeat(4));
 }
 
-/// A wait for something until a time, and one for what is still on its way, are ended by the limit; one for what never comes is a deadlock.
+/// A wait for something until a time, and one for what is still on its way, are ended by the limit; one for what never comes is a deadlock. A replay says the same.
 #[test]
 fn one_wait_longer_than_the_limit_is_no_deadlock() {
     let Some(program) = compile("crates/cli/tests/portals/late.c") else { return };
-    for how in ["sleep", "poll", "condition", "queue", "counter"] {
-        let out = program.run(2, &["--set", "experiment.limit=10 s"], &[how]);
-        assert_eq!(out.status.code(), Some(6), "{how}: {}", text(&out.stderr));
-    }
-    for (how, code) in [("message", 6), ("never", 5)] {
-        let out = program.run(2, &["--set", "experiment.limit=300 us"], &[how]);
+    let record = program.fabric.with_file_name("late.nlp").display().to_string();
+    let timed = ["sleep", "poll", "condition", "queue", "counter"].map(|how| (how, "10 s", 6));
+    for (how, limit, code) in timed.into_iter().chain([("message", "300 us", 6), ("never", "300 us", 5)]) {
+        let limit = format!("experiment.limit={limit}");
+        let out = program.run(2, &["--set", &limit, "--force", "--record", &record], &[how]);
         assert_eq!(out.status.code(), Some(code), "{how}: {}", text(&out.stderr));
+        let mut command = netloom();
+        command.args(["portals", "replay", &record, "--set", &limit, "--fabric"]).arg(&program.fabric);
+        let replayed = command.output().expect("it runs");
+        assert_eq!(replayed.status.code(), Some(code), "{how}, replayed: {}", text(&replayed.stderr));
     }
 }
 

@@ -353,6 +353,8 @@ fn defaults_of_edges_have_their_scope() {
     };
     let sends: Vec<bool> = tables.exits.iter().map(used).collect();
     assert_eq!(sends, [false, true, false, true, true], "H1 stands before the default, H3 has its own");
+    // What the subgraph sets ends with it: H5 sends everything by its edge, not messages to H1 alone.
+    assert!(matches!(tables.exits[4], Exit::One(_)), "{:?}", tables.exits);
     let to = |row: u32| subnet.edges[tables.entry(&subnet, row, 0) as usize].to;
     assert!((0..5).all(|host| to(host) == subnet.hosts[host as usize]));
     // A few bytes for many destinations of many edges are refused.
