@@ -157,7 +157,7 @@ fn conversions_there_and_back() {
         rows
     };
     assert_eq!(calls(&path("e.ranks")), calls(&path("f.ranks")));
-    for library in ["simple", "openmpi", "mpich"] {
+    for library in ["simple", "openmpi", "mpich", "smpi", "smpi-ompi"] {
         let lowered = path(&format!("{library}.goal"));
         let run = netloom(&["trace", "convert", RANKS, &lowered, "--library", library]);
         assert_eq!(run.status, 0, "{}", run.err);

@@ -6,7 +6,7 @@ use base::{
 };
 use model::setup::{JobSetup, Measure};
 use workload::{
-    program::{Batch, Kind, Program},
+    program::{Batch, Kind, Program, mpi::Mode},
     registry::Work,
     traffic::{Message, Traffic},
 };
@@ -167,7 +167,8 @@ fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
             }
             for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
                 sent.add(op.amount, cut, true);
-                if op.amount > cut.eager {
+                // Synchronous sends ask whatever their size.
+                if op.amount > cut.eager || op.mode == Mode::Synchronous {
                     (0..2).for_each(|_| sent.add(1, cut, true));
                 }
                 peers.push(op.peer);
@@ -249,7 +250,10 @@ fn distinct(mut peers: Vec<RankId>) -> u64 {
 mod tests {
     use super::*;
     use model::samples::open_loop;
-    use workload::program::list::{List, Rank, calc, recv, send};
+    use workload::program::{
+        Op,
+        list::{List, Rank, calc, recv, send},
+    };
 
     /// Each rank sends this many bytes every ten picoseconds to the rank after the one before; every other rank stops after so many messages.
     fn beat(ranks: u32, bytes: u64, odd: u64) -> Work {
@@ -285,6 +289,13 @@ mod tests {
         assert_eq!((all.operations, all.messages, all.packets, all.bytes), (5, 2, 4, 290));
         let asked = of(100);
         assert_eq!((asked.operations, asked.messages, asked.pairs), (5, 4, 2));
+        let mut synchronous = Rank::default();
+        _ = synchronous.push(Op { mode: Mode::Synchronous, ..send(1, 40, 0) });
+        let mut receiver = Rank::default();
+        _ = receiver.push(recv(0, 40, 0));
+        let program = List::new(vec![synchronous, receiver]);
+        let asked = of_program(&program, Cut { packet: 100, chunk: 10, eager: 1000 }).expect("it is short");
+        assert_eq!(asked.messages, 3, "a synchronous send asks below the threshold, too");
     }
 
     /// Few ranks are read whole, and what is sent at the end itself counts: ten messages of three packets each, of 10, 10 and 5 chunks.
