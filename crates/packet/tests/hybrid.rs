@@ -215,7 +215,7 @@ fn one_answer_of_programs_that_ask() {
             setup.packet.eager = 200;
             let plain = run(&setup);
             let packets = |one: &Summary| one.packets.as_ref().unwrap().delivered;
-            let packet = PacketConfig { eager: 3000, ..setup.packet.clone() };
+            let packet = PacketConfig { eager: 3000, ..setup.packet };
             let eager = packets(&run(&Setup { packet, ..setup.clone() }));
             // A request and a grant of one packet each for a message that asks.
             assert!(packets(&plain) > eager + 2 * 300, "{} beside {eager}", packets(&plain));
