@@ -1,7 +1,9 @@
 //! Keys that have no effect with the costs that a file chooses.
 
 use base::param::Unread;
+use fabric::graph::Fabric;
 use model::{Parts, section::Section};
+use std::sync::Arc;
 
 /// Keys of `[model]` by the costs that read them, beside `cost`, `ties` and what paths are derived from.
 const READ: &[(&str, &[&str])] = &[
@@ -16,6 +18,9 @@ const READ: &[(&str, &[&str])] = &[
     ("ties", &["loggops", "loggp"]),
 ];
 
+/// Threshold of the cost `loggops` where a file gives neither it nor a network; with a network it is that of the other models.
+const S: u64 = 65_535;
+
 /// The key from which on all belong to resilient protocols.
 const RESILIENT: &str = "protocol";
 
@@ -25,7 +30,10 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = Unread::all("experiment", &["warmup"], why);
     let absent = "model \"delay\" has no packets, no buffers and no ticks";
     all.extend(Unread::all("output", &["per_port", "packets", "slow_down", "engine"], absent));
-    all.extend(ranks::unread::threshold(parts, false));
+    // As parameters are derived: from a network whose links are all given.
+    let given = |fabric: &Arc<Fabric>| parts.links.iter().flatten().count() == fabric.classes().len();
+    let usual = if parts.fabric.as_ref().is_some_and(given) { ranks::unread::usual() } else { S };
+    all.extend(ranks::unread::threshold(parts, false, usual));
     all.extend(ranks::node::unread(parts));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
     if let Some(routing) = parts.written.routing {

@@ -19,7 +19,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     if parts.written.model.get("adapter_jitter") == Some(&Value::Time(1)) {
         all.extend(Unread::all("model", &["adapter_jitter"], "no time below 1 ps can be drawn but 0"));
     }
-    all.extend(ranks::unread::threshold(parts, false));
+    all.extend(ranks::unread::threshold(parts, false, ranks::unread::usual()));
     all.extend(ranks::node::unread(parts));
     if let Some(router) = parts.written.choice::<RouterEntry>("router") {
         let name = router.about.name;

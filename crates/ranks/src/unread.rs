@@ -11,10 +11,19 @@ use workload::program::{Batch, Kind, Program, mpi::Mode};
 /// Operations that are read at most, of all programs.
 const OPERATIONS: u64 = 1 << 19;
 
-/// `eager` if it is so large that every standard send of the programs goes at once; nothing if a program is too long to be read. `below`: a message of just
-/// that size does not go at once.
+/// Value of `eager` where a file does not give it, on the models that share [`EAGER`](crate::params::EAGER).
 #[must_use]
-pub fn threshold(parts: &Parts<'_>, below: bool) -> Vec<Unread> {
+pub fn usual() -> u64 {
+    match crate::params::EAGER.default_value() {
+        Some(Value::Int(bytes)) => bytes,
+        other => unreachable!("a threshold has a default in bytes, not {other:?}"),
+    }
+}
+
+/// `eager` if every standard send of the programs goes at once with it and, by the `usual` threshold, without it; nothing if a program is too long to be
+/// read. `below`: a message of just that size does not go at once.
+#[must_use]
+pub fn threshold(parts: &Parts<'_>, below: bool, usual: u64) -> Vec<Unread> {
     let section = parts.written.model;
     let Some(&Value::Int(eager)) = section.get("eager").filter(|_| section.places.contains_key("eager"))
     else {
@@ -28,10 +37,14 @@ pub fn threshold(parts: &Parts<'_>, below: bool) -> Vec<Unread> {
             None => return Vec::new(),
         }
     }
+    let least = eager.min(usual);
     let why = match largest {
         None => "no program sends a message that could wait".to_owned(),
-        Some(bytes) if bytes < eager || (bytes == eager && !below) => {
-            format!("the largest message of the programs has {}, so none asks", print_bytes(bytes))
+        Some(bytes) if bytes < least || (bytes == least && !below) => {
+            format!(
+                "the largest message of the programs has {}, so none asks without it either",
+                print_bytes(bytes)
+            )
         }
         Some(_) => return Vec::new(),
     };
