@@ -1,11 +1,14 @@
 //! Which algorithm a call runs: what the call itself says, else what the user says, else what a table says.
 
-use super::{Task, choice::Choice, registry::Algorithm, smpi_ompi, table::Table, tables::TABLES};
+use super::{CHUNK, Task, choice::Choice, registry::Algorithm, smpi_ompi, table::Table, tables::TABLES};
 use crate::program::mpi::CollectiveKind;
 use base::{
     param::Problem,
     registry::{find, nearest},
 };
+
+/// Most segments times children, or dozens of them, of a call.
+const MAX_PARTS: u64 = 1 << 30;
 
 /// Chooses the algorithm of every call of a job.
 #[derive(Clone, Debug)]
@@ -71,6 +74,15 @@ impl Chooser {
         task.segment = choice.segment;
         task.radix = choice.radix;
         task.within = Some(&smpi_ompi::WITHIN);
+        // Rounds are counted by segments, and by children a few dozen at a time.
+        let segments = task.bytes.checked_div(task.segment).unwrap_or(0);
+        if segments.saturating_mul(u64::from(task.size / CHUNK + CHUNK)) > MAX_PARTS {
+            let (name, segment) = (task.kind.name(), task.segment);
+            return Err(format!(
+                "{name} of {} B in segments of {segment} B has {segments} segments, too many for {} ranks; name larger segments",
+                task.bytes, task.size
+            ));
+        }
         Ok(choice.algorithm)
     }
 }
@@ -160,6 +172,33 @@ mod tests {
         let values = Values::default().with("segment", Value::Int(5)).with("radix", Value::Int(8));
         let choice = Choice::with_values(knomial, &values);
         assert_eq!((choice.segment, choice.radix), (5, 8));
+    }
+
+    #[test]
+    fn segments_are_no_more_than_rounds_can_count() {
+        let root = crate::program::mpi::CommRank::new(0);
+        let call = |bytes| {
+            let kind = CollectiveKind::Bcast;
+            let (counts, neighbours) = (None, None);
+            let call = crate::program::mpi::Collective {
+                kind,
+                comm: 0,
+                root,
+                bytes,
+                counts,
+                neighbours,
+                request: None,
+                algorithm: None,
+            };
+            Task::new(&call, root, 64).unwrap()
+        };
+        for algorithm in ALGORITHMS.iter().filter(|a| a.kinds.contains(&CollectiveKind::Bcast)) {
+            let choice = Choice { algorithm, segment: 1, radix: 2 };
+            let chooser = Chooser::new(&TABLES[0]).with(CollectiveKind::Bcast, choice);
+            assert!(chooser.choose(&mut call(1 << 20), None).is_ok());
+            let error = chooser.choose(&mut call(3 << 30), None).unwrap_err();
+            assert!(error.contains("3221225472 segments, too many for 64 ranks"), "{error}");
+        }
     }
 
     #[test]

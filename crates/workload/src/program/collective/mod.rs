@@ -335,7 +335,8 @@ impl Task {
     pub(crate) fn segments(&self) -> u32 {
         match self.whole() {
             Piece::Bytes { len, .. } if self.segment > 0 => {
-                u32::try_from(len.div_ceil(self.segment)).unwrap_or(u32::MAX / 4).max(1)
+                // Algorithms count a few rounds for each.
+                len.div_ceil(self.segment).clamp(1, u64::from(u32::MAX / 4)) as u32
             }
             _ => 1,
         }
