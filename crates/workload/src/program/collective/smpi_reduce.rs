@@ -47,31 +47,9 @@ pub(crate) const BINOMIAL_ABOUT: About = About {
     params: &[segment("0 B")],
 };
 
-/// A tree by its children, in the order in which they are listened to.
-struct Form {
-    parent: Option<u32>,
-    children: Vec<u32>,
-}
-
-fn form(tree: Tree, task: &Task) -> Form {
-    let me = task.place();
-    let children = (0..tree.degree(me, task.size)).map(|i| tree.child(me, i)).collect();
-    Form { parent: tree.parent(me), children }
-}
-
-/// Open MPI's chains: as many as half of the ranks (at most 32), the first ones longer by one where they cannot be equal.
-fn chains(task: &Task) -> Form {
-    let (me, others) = (task.place(), task.size - 1);
-    let fanout = (task.size / 2).clamp(1, 32);
-    let longest = others.div_ceil(fanout);
-    let longer = if others.is_multiple_of(fanout) { fanout } else { others % fanout };
-    let head = |chain: u32| 1 + chain * longest - chain.saturating_sub(longer);
-    if me == 0 {
-        return Form { parent: None, children: (0..fanout).map(head).collect() };
-    }
-    let is_head = |place| (0..fanout).any(|chain| head(chain) == place);
-    let children = Some(me + 1).filter(|&next| next < task.size && !is_head(next)).into_iter().collect();
-    Form { parent: Some(if is_head(me) { 0 } else { me - 1 }), children }
+/// Open MPI's chains: as many as half of the ranks, at most 32.
+fn chains(task: &Task) -> Tree {
+    Tree::chains((task.size / 2).clamp(1, 32), task.size)
 }
 
 fn with_segment(task: &Task, segment: u64) -> Task {
@@ -96,50 +74,51 @@ fn along_binomial(task: &Task) -> Task {
 }
 
 pub(crate) fn pipeline_rounds(task: &Task) -> u32 {
-    rounds(&pipelined(task), &form(Tree::Chain, task))
+    rounds(&pipelined(task), Tree::Chain)
 }
 
 pub(crate) fn pipeline(task: &Task, round: u32, out: &mut dyn Sink) {
-    step(&pipelined(task), &form(Tree::Chain, task), round, out);
+    step(&pipelined(task), Tree::Chain, round, out);
 }
 
 pub(crate) fn chain_rounds(task: &Task) -> u32 {
-    rounds(task, &chains(task))
+    rounds(task, chains(task))
 }
 
 pub(crate) fn chain(task: &Task, round: u32, out: &mut dyn Sink) {
-    step(task, &chains(task), round, out);
+    step(task, chains(task), round, out);
 }
 
 pub(crate) fn binary_rounds(task: &Task) -> u32 {
-    rounds(task, &form(Tree::Interleaved, task))
+    rounds(task, Tree::Interleaved)
 }
 
 pub(crate) fn binary(task: &Task, round: u32, out: &mut dyn Sink) {
-    step(task, &form(Tree::Interleaved, task), round, out);
+    step(task, Tree::Interleaved, round, out);
 }
 
 pub(crate) fn binomial_rounds(task: &Task) -> u32 {
-    rounds(&along_binomial(task), &form(BINOMIAL, task))
+    rounds(&along_binomial(task), BINOMIAL)
 }
 
 pub(crate) fn binomial(task: &Task, round: u32, out: &mut dyn Sink) {
-    step(&along_binomial(task), &form(BINOMIAL, task), round, out);
+    step(&along_binomial(task), BINOMIAL, round, out);
 }
 
-fn rounds(task: &Task, form: &Form) -> u32 {
+fn rounds(task: &Task, tree: Tree) -> u32 {
     let segments = task.segments();
-    match form.children.len() as u32 {
+    match tree.degree(task.place(), task.size) {
         0 => segments,
         children => segments.saturating_mul(children).saturating_add(1).saturating_mul(2),
     }
 }
 
 /// Leaves send segment after segment. Others post the next receive and wait for the one before in even rounds; in odd ones they send a segment of which all have come.
-fn step(task: &Task, form: &Form, round: u32, out: &mut dyn Sink) {
-    let children = form.children.len() as u32;
+fn step(task: &Task, tree: Tree, round: u32, out: &mut dyn Sink) {
+    let (me, parent) = (task.place(), tree.parent(task.place()));
+    let children = tree.degree(me, task.size);
     let up = |out: &mut dyn Sink, segment| {
-        form.parent.into_iter().for_each(|parent| out.send(task.at(parent), task.segment(segment)));
+        parent.into_iter().for_each(|parent| out.send(task.at(parent), task.segment(segment)));
     };
     if children == 0 {
         return up(out, round);
@@ -147,14 +126,14 @@ fn step(task: &Task, form: &Form, round: u32, out: &mut dyn Sink) {
     let (index, all) = (round / 2, task.segments() * children);
     if round.is_multiple_of(2) {
         if index < all {
-            let child = form.children[(index % children) as usize];
+            let child = tree.child(me, index % children);
             out.recv(task.at(child), task.segment(index / children), How::Combine);
             if index == 0 { out.open() } else { out.wait(&[0]) }
         }
     } else if index > 0 && index.is_multiple_of(children) {
         up(out, index / children - 1);
         // The receive in hand comes first among what is outstanding.
-        match (form.parent.is_some(), index < all) {
+        match (parent.is_some(), index < all) {
             (true, true) => out.wait(&[1]),
             (false, true) => out.open(),
             (_, false) => {}

@@ -18,12 +18,28 @@ pub(crate) enum Tree {
     Interleaved,
     /// One child each.
     Chain,
+    /// Chains side by side from the root; see [`Tree::chains`].
+    Chains {
+        /// Number of chains.
+        count: u32,
+        /// Nodes of the first ones; the others have one less.
+        longest: u32,
+        /// Chains that have so many.
+        longer: u32,
+    },
 }
 
 /// k-nomial of radix 2.
 pub(crate) const BINOMIAL: Tree = Tree::Knomial(2);
 
 impl Tree {
+    /// So many chains (at least 1) over all places but the root, the first ones longer by one where they cannot be equal.
+    pub(crate) fn chains(count: u32, size: u32) -> Self {
+        let others = size - 1;
+        let rest = others % count;
+        Tree::Chains { count, longest: others.div_ceil(count), longer: if rest == 0 { count } else { rest } }
+    }
+
     /// The parent of a place.
     pub(crate) fn parent(self, place: u32) -> Option<u32> {
         if place == 0 {
@@ -43,6 +59,13 @@ impl Tree {
                 if place - half < begin { place - half } else { place - 2 * half }
             }
             Tree::Chain => place - 1,
+            Tree::Chains { .. } => {
+                if self.is_head(place) {
+                    0
+                } else {
+                    place - 1
+                }
+            }
         })
     }
 
@@ -69,6 +92,8 @@ impl Tree {
             Tree::Binary => (u64::from(size).saturating_sub(2 * u64::from(place) + 1)).min(2) as u32,
             Tree::Interleaved => (after >> (place + 1).ilog2()).min(2),
             Tree::Chain => after.min(1),
+            Tree::Chains { count, .. } if place == 0 => count.min(after),
+            Tree::Chains { .. } => u32::from(after > 0 && !self.is_head(place + 1)),
         }
     }
 
@@ -76,9 +101,22 @@ impl Tree {
     pub(crate) fn child(self, place: u32, index: u32) -> u32 {
         match self {
             Tree::Star | Tree::Chain => place + 1 + index,
+            Tree::Chains { longest, longer, .. } if place == 0 => {
+                1 + index * longest - index.saturating_sub(longer)
+            }
+            Tree::Chains { .. } => place + 1,
             Tree::Knomial(k) => place + (index % (k - 1) + 1) * k.pow(index / (k - 1)),
             Tree::Binary => 2 * place + 1 + index,
             Tree::Interleaved => place + ((index + 1) << (place + 1).ilog2()),
+        }
+    }
+
+    /// True if a chain of [`Tree::Chains`] begins at this place, which is not the root.
+    fn is_head(self, place: u32) -> bool {
+        let Tree::Chains { longest, longer, .. } = self else { return false };
+        match (place - 1).checked_sub(longer * longest) {
+            None => (place - 1).is_multiple_of(longest),
+            Some(behind) => behind.is_multiple_of(longest - 1),
         }
     }
 
@@ -170,10 +208,15 @@ mod tests {
     #[test]
     fn parents_and_children_agree_and_everybody_is_reached() {
         let trees = [Tree::Star, BINOMIAL, Tree::Knomial(3), Tree::Knomial(4), Tree::Binary];
-        let trees = trees.into_iter().chain([Tree::Interleaved, Tree::Chain]);
+        let trees = trees
+            .into_iter()
+            .chain([Tree::Interleaved, Tree::Chain])
+            .chain((1..6).map(|n| Tree::chains(n, 2)));
         for tree in trees {
             for size in 1..=140 {
                 let mut seen = vec![0; size as usize];
+                let tree =
+                    if let Tree::Chains { count, .. } = tree { Tree::chains(count, size) } else { tree };
                 for place in 0..size {
                     for i in 0..tree.degree(place, size) {
                         let child = tree.child(place, i);
