@@ -28,7 +28,11 @@ impl Sink for Behind<'_> {
         self.out.send(peer, self.shift(piece));
     }
 
-    fn wait(&mut self, places: &[usize]) {
-        self.out.wait(places);
+    fn wait(&mut self, place: usize) {
+        self.out.wait(place);
+    }
+
+    fn open(&mut self) {
+        self.out.open();
     }
 }

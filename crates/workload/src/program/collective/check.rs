@@ -3,7 +3,7 @@
 //! Data is cut into atoms (bytes of a vector, blocks, pairs of an all-to-all). For every rank and atom the simulator keeps the
 //! set of ranks whose contribution it contains. A message carries the sets that its sender has when it posts it.
 
-use super::{ALGORITHMS, Algorithm, How, Piece, Sink, Task};
+use super::{ALGORITHMS, Algorithm, How, Piece, Sink, Task, Wait};
 use crate::program::mpi::{Collective, CollectiveKind, CollectiveKind::*, CommRank, PROC_NULL};
 use base::sorted::SortedMap;
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ struct Simulator {
 struct Posts {
     /// Peer, piece, and for receives what is done with it.
     transfers: Vec<(CommRank, Piece, Option<How>)>,
-    wait: Option<Vec<usize>>,
+    wait: Wait,
 }
 
 impl Sink for Posts {
@@ -86,8 +86,12 @@ impl Sink for Posts {
     fn send(&mut self, peer: CommRank, piece: Piece) {
         self.transfers.push((peer, piece, None));
     }
-    fn wait(&mut self, places: &[usize]) {
-        self.wait = Some(places.to_vec());
+    fn wait(&mut self, place: usize) {
+        self.wait = Wait::One(place);
+    }
+
+    fn open(&mut self) {
+        self.wait = Wait::None;
     }
 }
 
@@ -215,7 +219,8 @@ impl Simulator {
         }
         let mut posts = Posts::default();
         (self.algorithm.round)(&rank.task, rank.round, &mut posts);
-        if posts.wait.is_none() && posts.transfers.windows(2).any(|w| w[0].2.is_none() && w[1].2.is_some()) {
+        if posts.wait == Wait::All && posts.transfers.windows(2).any(|w| w[0].2.is_none() && w[1].2.is_some())
+        {
             return Err("a receive is posted after a send".to_owned());
         }
         rank.round += 1;
@@ -244,8 +249,11 @@ impl Simulator {
             let queue = self.queues.entry((CommRank::from_index(me), peer)).or_default();
             queue.push_back(Message { number, piece, bytes, sets });
         }
-        let all = || (0..rank.outstanding.len()).collect();
-        rank.waits = Some(posts.wait.filter(|_| rank.round < rank.rounds).unwrap_or_else(all));
+        rank.waits = Some(match if rank.round < rank.rounds { posts.wait } else { Wait::All } {
+            Wait::All => (0..rank.outstanding.len()).collect(),
+            Wait::One(place) => vec![place],
+            Wait::None => vec![],
+        });
         Ok(true)
     }
 

@@ -171,19 +171,29 @@ pub enum How {
     Pass,
 }
 
+/// What the round after one waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// All transfers that are outstanding.
+    #[default]
+    All,
+    /// One of them, by its place.
+    One(usize),
+    /// None: the rounds are one.
+    None,
+}
+
 /// Takes a rank's rounds.
 pub trait Sink {
     /// Posts a receive. Within a round receives come before the sends that they may meet.
     fn recv(&mut self, peer: CommRank, piece: Piece, how: How);
     /// Posts a send.
     fn send(&mut self, peer: CommRank, piece: Piece);
-    /// The next round waits for some of the outstanding transfers only: those at these places, ascending, among all that no round has waited
-    /// for yet, the oldest first. The others stay outstanding. The last round of a call waits for all whatever it says.
-    fn wait(&mut self, places: &[usize]);
+    /// The next round waits for one of the outstanding transfers only: that at this place among all that no round has waited for yet, the
+    /// oldest first. The others stay outstanding. The last round of a call waits for all whatever it says.
+    fn wait(&mut self, place: usize);
     /// The next round continues this one: it starts at once, and what it waits for later includes this round.
-    fn open(&mut self) {
-        self.wait(&[]);
-    }
+    fn open(&mut self);
 }
 
 impl Task {

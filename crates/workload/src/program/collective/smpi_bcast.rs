@@ -118,7 +118,7 @@ fn flood(task: &Task, tree: Tree, round: u32, out: &mut dyn Sink) {
             }
             if next < pipes {
                 // The receives that are left come first among what is outstanding.
-                out.wait(&[0]);
+                out.wait(0);
             }
         }
     }
@@ -171,14 +171,14 @@ pub(crate) fn pipeline(task: &Task, round: u32, out: &mut dyn Sink) {
     if round.is_multiple_of(2) {
         let Some(parent) = Tree::Chain.parent(me).filter(|_| index < segments) else { return };
         out.recv(task.at(parent), task.segment(index), How::Store);
-        return if index == 0 { out.open() } else { out.wait(&[0]) };
+        return if index == 0 { out.open() } else { out.wait(0) };
     }
     let due = if me == 0 { Some(index).filter(|&i| i < segments) } else { index.checked_sub(1) };
     match due.filter(|_| me + 1 < task.size) {
         Some(due) => {
             out.send(task.at(me + 1), task.segment(due));
             if me > 0 && index < segments {
-                out.wait(&[1]);
+                out.wait(1);
             }
         }
         None if index < segments => out.open(),

@@ -144,10 +144,10 @@ pub(crate) fn sync(task: &Task, round: u32, out: &mut dyn Sink) {
     if round.is_multiple_of(2) {
         out.recv(peer, part(peer, false), How::Store);
         out.send(peer, Piece::Signal);
-        out.wait(&[before + 1]);
+        out.wait(before + 1);
     } else {
         out.recv(peer, part(peer, true), How::Store);
-        out.wait(&[before]);
+        out.wait(before);
     }
 }
 

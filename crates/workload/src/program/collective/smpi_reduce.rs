@@ -128,13 +128,13 @@ fn step(task: &Task, tree: Tree, round: u32, out: &mut dyn Sink) {
         if index < all {
             let child = tree.child(me, index % children);
             out.recv(task.at(child), task.segment(index / children), How::Combine);
-            if index == 0 { out.open() } else { out.wait(&[0]) }
+            if index == 0 { out.open() } else { out.wait(0) }
         }
     } else if index > 0 && index.is_multiple_of(children) {
         up(out, index / children - 1);
         // The receive in hand comes first among what is outstanding.
         match (parent.is_some(), index < all) {
-            (true, true) => out.wait(&[1]),
+            (true, true) => out.wait(1),
             (false, true) => out.open(),
             (_, false) => {}
         }
@@ -244,9 +244,9 @@ pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
     if round.is_multiple_of(2) {
         out.send(task.right(1), block(index + 1));
         // The receive in hand comes first among what is outstanding.
-        out.wait(&[1]);
+        out.wait(1);
     } else if index + 1 < steps {
         recv(out, index + 1);
-        out.wait(&[0]);
+        out.wait(0);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{
     After, Batch, Edge, Kind, Op, Place,
-    collective::{How, Piece, Sink, Task},
+    collective::{How, Piece, Sink, Task, Wait},
     mpi::{CommRank, Mode},
 };
 use base::index::RankId;
@@ -47,26 +47,17 @@ impl Chain {
         Place { finished, started: (self.how == After::Start).then_some(self.last), next }
     }
 
-    /// The next operation also waits for the transfers at these ascending places, or for all: takes them out and returns their bytes to be combined.
-    pub(super) fn wait_for_posted(
-        &mut self,
-        posted: &mut VecDeque<Posted>,
-        places: Option<Vec<usize>>,
-    ) -> u64 {
+    /// The next operation also waits for transfers: takes them out and returns their bytes to be combined.
+    pub(super) fn wait_for_posted(&mut self, posted: &mut VecDeque<Posted>, wait: Wait) -> u64 {
         let mut combine = 0u64;
         let mut end = |posted: Posted| {
             self.wait_for(posted.number);
             combine = combine.saturating_add(posted.combine);
         };
-        match places {
-            None => posted.drain(..).for_each(end),
-            Some(places) => {
-                debug_assert!(places.is_sorted_by(|a, b| a < b), "places are in ascending order");
-                // Those before a place have gone already.
-                for (gone, place) in places.into_iter().enumerate() {
-                    end(posted.remove(place - gone).expect("a round waits for what is outstanding"));
-                }
-            }
+        match wait {
+            Wait::All => posted.drain(..).for_each(end),
+            Wait::One(place) => end(posted.remove(place).expect("a round waits for what is outstanding")),
+            Wait::None => {}
         }
         combine
     }
@@ -112,8 +103,8 @@ pub(super) struct Round<'a> {
     pub(super) batch: &'a mut Batch,
     /// Transfers that nothing has waited for: numbers, and bytes to be combined when they are there.
     pub(super) posted: &'a mut VecDeque<Posted>,
-    /// Places of those that the next round waits for; `None` if for all.
-    pub(super) wait: Option<Vec<usize>>,
+    /// What the next round waits for.
+    pub(super) wait: Wait,
 }
 
 /// A transfer under way.
@@ -145,7 +136,11 @@ impl Sink for Round<'_> {
         self.post(Kind::Send, peer, bytes, 0);
     }
 
-    fn wait(&mut self, places: &[usize]) {
-        self.wait = Some(places.to_vec());
+    fn wait(&mut self, place: usize) {
+        self.wait = Wait::One(place);
+    }
+
+    fn open(&mut self) {
+        self.wait = Wait::None;
     }
 }

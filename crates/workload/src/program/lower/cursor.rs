@@ -9,7 +9,7 @@ use super::{
 };
 use crate::program::{
     ANY_RANK, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
-    collective::{Algorithm, Task},
+    collective::{Algorithm, Task, Wait},
     mpi::{
         ANY_PEER, Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, OneSided,
         PROC_NULL, Request, WORLD, Window,
@@ -564,13 +564,13 @@ impl Running {
             next,
             batch,
             posted: &mut self.posted,
-            wait: None,
+            wait: Wait::All,
         };
         (self.algorithm.round)(&self.task, self.round, &mut round);
         let wait = round.wait;
         self.round += 1;
-        let places = wait.filter(|_| self.round < self.rounds);
-        let combine = chain.wait_for_posted(&mut self.posted, places);
+        let wait = if self.round < self.rounds { wait } else { Wait::All };
+        let combine = chain.wait_for_posted(&mut self.posted, wait);
         let amount = combine.saturating_mul(reduce);
         if amount > 0 {
             let op = Op { kind: Kind::Calc, amount, ..self.pattern };

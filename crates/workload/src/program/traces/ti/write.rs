@@ -7,7 +7,7 @@
 use super::super::words::picoseconds;
 use crate::program::{
     ANY_TAG, Damage, UNKNOWN_BYTES,
-    collective::{Chooser, How, Piece, Sink, Task},
+    collective::{Chooser, How, Piece, Sink, Task, Wait},
     lower::comms::{Communicators, Handles, resolve},
     mpi::{
         ANY_PEER, Call, Collective, CollectiveKind, CommRank, Envelope, Mode, OneSided, PROC_NULL, Request,
@@ -459,7 +459,7 @@ impl Lines<'_, '_> {
         let (mut posted, members) = (VecDeque::new(), self.writer.comms.members(id));
         for number in 0..rounds {
             let mut round =
-                Round { task: &task, members: members.clone(), transfers: Vec::new(), wait: None };
+                Round { task: &task, members: members.clone(), transfers: Vec::new(), wait: Wait::All };
             (algorithm.round)(&task, number, &mut round);
             let me = i64::from(self.rank.number());
             for (peer, bytes, sends) in round.transfers {
@@ -467,14 +467,13 @@ impl Lines<'_, '_> {
                 self.line(format_args!("{} {peer} {tag} {bytes}", if sends { "isend" } else { "irecv" }));
                 posted.push_back(if sends { (me, peer, tag) } else { (peer, me, tag) });
             }
-            match round.wait.filter(|_| number + 1 < rounds) {
-                None => posted.drain(..).for_each(|name| self.wait_for(name, None)),
-                Some(places) => {
-                    for (gone, place) in places.into_iter().enumerate() {
-                        let name = posted.remove(place - gone).ok_or("a round waits for nothing")?;
-                        self.wait_for(name, None);
-                    }
+            match if number + 1 < rounds { round.wait } else { Wait::All } {
+                Wait::All => posted.drain(..).for_each(|name| self.wait_for(name, None)),
+                Wait::One(place) => {
+                    let name = posted.remove(place).ok_or("a round waits for nothing")?;
+                    self.wait_for(name, None);
                 }
+                Wait::None => {}
             }
         }
         Ok(())
@@ -495,7 +494,7 @@ struct Round<'a> {
     task: &'a Task,
     members: Option<Arc<[RankId]>>,
     transfers: Vec<(RankId, u64, bool)>,
-    wait: Option<Vec<usize>>,
+    wait: Wait,
 }
 
 impl Round<'_> {
@@ -516,7 +515,11 @@ impl Sink for Round<'_> {
         self.add(peer, piece, true);
     }
 
-    fn wait(&mut self, places: &[usize]) {
-        self.wait = Some(places.to_vec());
+    fn wait(&mut self, place: usize) {
+        self.wait = Wait::One(place);
+    }
+
+    fn open(&mut self) {
+        self.wait = Wait::None;
     }
 }
