@@ -293,8 +293,8 @@ fn signals_save_and_leave() {
     done(&run(&whole, "1 ms", &[]).output().unwrap());
     let mut child = run(&out, "1 ms", &["--set", "engine.checkpoint=0 s"]).spawn().unwrap();
     heeds(&child);
-    sleep(Duration::from_millis(50));
     assert!(!checkpoint(&out).exists(), "nobody asked yet");
+    // Whether the run is set up still or under way.
     signal(&child, "USR1");
     until("SIGUSR1's checkpoint", || checkpoint(&out).exists());
     assert!(child.try_wait().unwrap().is_none(), "the run goes on");

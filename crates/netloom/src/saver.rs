@@ -67,7 +67,8 @@ impl Saver {
     /// Saves to `path` at these intervals, and as the signals ask.
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
-        let (due, asked) = (intervals.after(header.now), signals.asked());
+        let due = intervals.after(header.now);
+        let asked = signals.answered.load(Ordering::Relaxed);
         Self {
             path,
             header,
@@ -168,6 +169,7 @@ impl Saver {
         }
         let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
         let before = std::mem::replace(&mut self.asked, self.signals.asked());
+        self.signals.answered.fetch_max(self.asked, Ordering::Relaxed);
         if wall || now >= self.due || self.asked != before {
             return Request::Save;
         }
@@ -195,7 +197,9 @@ pub struct Signals {
     pub early: Arc<AtomicBool>,
     /// How often `save` was up: each of several savers saves.
     asked: AtomicUsize,
-    /// a request to leave that was no signal.
+    /// How many of these times a saver has heeded. One that comes later starts from here: what was asked while a run was set up is not lost.
+    answered: AtomicUsize,
+    /// A request to leave that was no signal.
     stop: AtomicBool,
 }
 
@@ -231,6 +235,21 @@ mod tests {
         assert!(signals.early.load(Ordering::Relaxed));
         assert!(saver.pause(&Progress::default(), Vec::new, |_| ()), "nobody asked for anything");
         assert!(!signals.early.load(Ordering::Relaxed));
+    }
+
+    /// Who asks while a run is set up gets its checkpoint at the first pause; savers of later runs do not heed what was heeded.
+    #[test]
+    fn what_was_asked_before_a_run_began_is_not_lost() {
+        let signals = Arc::new(Signals::default());
+        let saver =
+            || Saver::new(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
+        signals.save.store(true, Ordering::Relaxed);
+        let mut first = saver();
+        assert_eq!([first.request(0), first.request(0)], [Request::Save, Request::Nothing]);
+        assert_eq!(saver().request(0), Request::Nothing, "heeded by the first");
+        signals.save.store(true, Ordering::Relaxed);
+        assert_eq!([saver().request(0), first.request(0)], [Request::Save; 2], "both are under way");
+        assert_eq!(saver().request(0), Request::Nothing);
     }
 
     /// Every saver heeds a signal once; a request to leave stays, and the first signal still finds its flag down.
