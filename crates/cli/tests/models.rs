@@ -202,6 +202,25 @@ fn table_and_figure_are_written() {
     );
     #[cfg(feature = "parquet")]
     assert!(read("models.parquet").starts_with(b"PAR1"));
+    replaced_if_ours(&|| place.compare(&["--out", &out]), &out, "models.csv", "report.html");
+}
+
+/// What a command wrote into a directory it replaces; without the file that says so it refuses before it runs.
+fn replaced_if_ours(again: &dyn Fn() -> Run, out: &str, table: &str, known_by: &str) {
+    let at = |name: &str| Path::new(out).join(name);
+    let whole = fs::read(at(table)).expect("a table");
+    fs::write(at(table), "half").expect("written");
+    let run = again();
+    assert_eq!(run.status, 0, "{}", run.err);
+    // Times of processors differ.
+    assert_eq!(fs::read(at(table)).expect("a table")[..20], whole[..20]);
+    for name in [known_by, table] {
+        fs::write(at(name), "mine").expect("written");
+    }
+    let run = again();
+    assert_eq!((run.status, run.out.as_str()), (7, ""), "{}", run.err);
+    assert!(run.err.contains("does not say that netloom made it"), "{}", run.err);
+    assert_eq!(fs::read_to_string(at(table)).expect("a file"), "mine");
 }
 
 #[test]
@@ -252,6 +271,8 @@ fn jobs_together_and_alone() {
         "{table}"
     );
     assert_eq!(table.lines().count(), 3, "{table}");
+    let again = || netloom(&["compare", "--alone", &file, "--out", &out]);
+    replaced_if_ours(&again, &out, "interference.csv", "interference.json");
     let one = netloom(&["compare", "--alone", &file, "--set", "job.0.copies=1"]);
     assert!(one.status == 3 && one.err.contains("jobs slow each other down, and"), "{}", one.err);
     let both = netloom(&["compare", "--alone", &file, "--models", &file]);

@@ -1,6 +1,13 @@
-//! Files under names that this program chose: each says who made it, and only what says so is replaced.
+//! Files under names that this program chose: each says who made it, or one of a set does, and only what says so is replaced.
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    output::failure,
+};
+use results::{
+    claim::Claim,
+    output::{check_writable, real},
+};
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
@@ -27,8 +34,41 @@ pub fn pdf(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// True of a regular file that has the mark.
-fn is_ours(path: &Path) -> io::Result<bool> {
+/// Files that one command writes into a directory, and replaces together.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSet {
+    /// All names. Tables in CSV have no place for a mark.
+    pub names: &'static [&'static str],
+    /// The one that says who made them. It is written first, so that what a killed process left is known.
+    pub known_by: &'static str,
+    /// What it says, at its beginning or end.
+    pub mark: &'static str,
+}
+
+impl FileSet {
+    /// Claims a directory before a long run, and finds out whether the files can be put there.
+    ///
+    /// # Errors
+    /// If another process writes it, one of the names is somebody's, or the system refuses.
+    pub fn claim(&self, directory: &Path) -> Result<Claim, Error> {
+        self.may_replace(directory)?;
+        let claim = Claim::take(&real(directory)).map_err(|e| failure(&e))?;
+        check_writable(&real(directory)).map_err(|e| failure(&e))?;
+        Ok(claim)
+    }
+
+    /// Refuses to replace what this program did not make.
+    fn may_replace(&self, directory: &Path) -> Result<(), Error> {
+        if has(&directory.join(self.known_by), self.mark).unwrap_or(false) {
+            return Ok(());
+        }
+        let foreign = |name: &&&str| directory.join(name).symlink_metadata().is_ok();
+        self.names.iter().find(foreign).map_or(Ok(()), |name| Err(in_the_way(&directory.join(name))))
+    }
+}
+
+/// True of a regular file that has a mark at one of its ends.
+fn has(path: &Path, mark: &str) -> io::Result<bool> {
     if !path.symlink_metadata()?.is_file() {
         return Ok(false);
     }
@@ -38,14 +78,14 @@ fn is_ours(path: &Path) -> io::Result<bool> {
     let end = file.metadata()?.len().saturating_sub(ENDS);
     file.seek(SeekFrom::Start(end))?;
     file.take(ENDS).read_to_end(&mut last)?;
-    let has = |bytes: &[u8]| bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes());
-    Ok(has(&first) || has(&last))
+    let found = |bytes: &[u8]| bytes.windows(mark.len()).any(|window| window == mark.as_bytes());
+    Ok(found(&first) || found(&last))
 }
 
 /// True if nothing is at a path, or a file that this program made.
 #[must_use]
 pub fn is_free(path: &Path) -> bool {
-    path.symlink_metadata().is_err() || is_ours(path).unwrap_or(false)
+    path.symlink_metadata().is_err() || has(path, MARK).unwrap_or(false)
 }
 
 /// Refuses to replace what this program did not make.
@@ -56,8 +96,13 @@ pub fn may_replace(path: &Path) -> Result<(), Error> {
     if is_free(path) {
         return Ok(());
     }
+    Err(in_the_way(path))
+}
+
+/// The error of a file that is somebody's.
+fn in_the_way(path: &Path) -> Error {
     let message = format!("`{}` exists, and does not say that netloom made it", path.display());
-    Err(Error::new(ErrorKind::Output, message).with_help("name another directory, or move that file away"))
+    Error::new(ErrorKind::Output, message).with_help("name another directory, or move that file away")
 }
 
 /// A directory that goes away with this value.
@@ -112,6 +157,29 @@ mod tests {
             std::os::unix::fs::symlink(at("nowhere"), at("link")).expect("a link");
             assert!(!is_free(&at("link")));
         }
+    }
+
+    #[test]
+    fn a_set_is_replaced_if_one_of_it_says_so() {
+        let set = FileSet { names: &["a.csv", "b.json"], known_by: "b.json", mark: "\"set-1\"" };
+        let folder = tempfile::tempdir().expect("a folder");
+        let directory = folder.path().join("set");
+        let claim = set.claim(&directory).expect("there is nothing yet");
+        assert!(set.claim(&directory).is_err(), "somebody writes it");
+        drop(claim);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left of a claim");
+        fs::create_dir(&directory).expect("a folder");
+        fs::write(directory.join("other.txt"), "mine").expect("it is written");
+        set.claim(&directory).expect("no name of the set is taken");
+        for name in set.names {
+            fs::write(directory.join(name), "mine").expect("it is written");
+            assert!(set.claim(&directory).expect_err("it is somebody's").to_string().contains(name));
+            fs::remove_file(directory.join(name)).expect("it goes");
+        }
+        set.names.iter().for_each(|name| fs::write(directory.join(name), set.mark).expect("it is written"));
+        set.claim(&directory).expect("all are ours");
+        fs::write(directory.join(set.known_by), "mine").expect("it is written");
+        set.claim(&directory).expect_err("nothing says whose they are");
     }
 
     #[test]

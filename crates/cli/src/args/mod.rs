@@ -471,7 +471,7 @@ pub struct CompareArgs {
     /// With --models or --alone: override a value of the experiment, as `run` does; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "experiment", conflicts_with = "a")]
     pub set: Vec<String>,
-    /// With --models or --alone: write the table (CSV, Parquet) into this directory, and the figure (SVG, PDF) or the JSON object; those of the same names are replaced
+    /// With --models or --alone: write the table (CSV, Parquet) into this directory, and the figure (SVG, PDF) or the JSON object; those of an earlier comparison are replaced
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "a")]
     pub out: Option<PathBuf>,
     /// With --models: threads of each run; the models run one after another. With --alone: runs at a time, each in one thread

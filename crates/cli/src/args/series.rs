@@ -39,7 +39,7 @@ pub struct SweepArgs {
 pub struct PlotArgs {
     /// Output directory of `netloom sweep`
     pub dir: PathBuf,
-    /// Directory of the figures; those of the same names are replaced
+    /// Directory of the figures; those that netloom made are replaced
     #[arg(long, value_name = "FIGURES")]
     pub out: PathBuf,
     /// Take `[[plot]]` from this file instead of the one that was swept; its `[sweep]` must have the same axes

@@ -10,8 +10,8 @@ use crate::{
 use netloom::{
     Input, Registry, RunOptions,
     compare::{Side, Tolerances, compare, load, text},
-    compare_models::compare_models,
-    interference::{Asked, interference},
+    compare_models::{compare_models, files as models_files},
+    interference::{Asked, files as interference_files, interference},
 };
 use std::path::Path;
 
@@ -48,6 +48,7 @@ pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
 /// Runs the experiment on every model that can carry it.
 fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
     let input = Input { file: file.to_owned(), set: args.set.clone() };
+    let _claim = args.out.as_deref().map(|out| models_files::FILES.claim(out)).transpose()?;
     let options = RunOptions { threads: args.threads, ..RunOptions::default() };
     let found = compare_models(&Registry::standard(), &input, &options, &Terminal::new(console))?;
     if let Some(directory) = &args.out {
@@ -60,6 +61,7 @@ fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome
 /// Runs the experiment with all jobs, and with each alone.
 fn alone(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
     let input = Input { file: file.to_owned(), set: args.set.clone() };
+    let _claim = args.out.as_deref().map(|out| interference_files::FILES.claim(out)).transpose()?;
     let asked = Asked { threads: args.threads, options: RunOptions::default() };
     let found = interference(&Registry::standard(), &input, &asked, &Terminal::new(console))?;
     if let Some(directory) = &args.out {

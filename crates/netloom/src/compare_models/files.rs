@@ -9,6 +9,7 @@ use crate::{
     error::{Error, ErrorKind},
     figures,
     input::Input,
+    ours::{COMMENT, FileSet, MARK},
     output::command,
 };
 use report::{
@@ -32,19 +33,29 @@ const NAME: &str = "models";
 /// Name of the page, as that of a run.
 const PAGE: &str = "report.html";
 
+/// All files of a comparison.
+pub const FILES: FileSet = FileSet {
+    names: &["models.csv", "models.parquet", "models.svg", "models.pdf", PAGE],
+    known_by: PAGE,
+    mark: MARK,
+};
+
 /// Width of a figure of one panel, and of more.
 const WIDTHS: [f64; 2] = [300.0, 516.0];
 
 impl ModelComparison {
     /// Writes the table (`models.csv`, and `models.parquet` where it can be), the figure (`models.svg`, `models.pdf`, if there is an error to show) and the page
-    /// (`report.html`) into a directory, which is made if it is missing. Files of these names are replaced.
+    /// (`report.html`) into a directory, which is made if it is missing. Files of these names are replaced: who asks
+    /// [`FILES`] before a run replaces nobody's.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write(&self, directory: &Path) -> Result<Vec<PathBuf>, Error> {
+        let page = self.page() + COMMENT;
+        let mut written = vec![put(directory, PAGE, &|mut file: File| file.write_all(page.as_bytes()))?];
         let table = self.table_of_models();
         let csv = |file| results::csv_out::write(&table, file);
-        let mut written = vec![put(directory, "models.csv", &csv)?];
+        written.push(put(directory, "models.csv", &csv)?);
         #[cfg(feature = "parquet")]
         {
             let parquet = |file| results::parquet_out::write(&table, &[], file).map_err(io::Error::other);
@@ -53,8 +64,6 @@ impl ModelComparison {
         if let Some(plot) = self.figure() {
             written.extend(figures::put(&plot, directory, NAME)?);
         }
-        let page = self.page();
-        written.push(put(directory, PAGE, &|mut file: File| file.write_all(page.as_bytes()))?);
         Ok(written)
     }
 

@@ -1,10 +1,11 @@
 //! Interference as files: a table, and the object for programs.
 
 use super::{
+    object::SCHEMA,
     outcome::{Interference, Row},
     taken::Taken,
 };
-use crate::{compare_models::files::put, error::Error};
+use crate::{compare_models::files::put, error::Error, ours::FileSet};
 use results::table::{Column, Table};
 use std::{
     fs::File,
@@ -15,25 +16,33 @@ use std::{
 /// Name of the files.
 const NAME: &str = "interference";
 
+/// All of them; the object begins with its schema.
+pub const FILES: FileSet = FileSet {
+    names: &["interference.json", "interference.csv", "interference.parquet"],
+    known_by: "interference.json",
+    mark: SCHEMA,
+};
+
 impl Interference {
     /// Writes the table (`interference.csv`, and `interference.parquet` where it can be) and the object (`interference.json`) into a directory, which is made
-    /// if it is missing. Files of these names are replaced.
+    /// if it is missing. Files of these names are replaced: who asks [`FILES`] before a run replaces nobody's.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write(&self, directory: &Path) -> Result<Vec<PathBuf>, Error> {
+        let text = format!("{:#}\n", self.object());
+        let text = base::visible::screen(&text);
+        let json = |mut file: File| file.write_all(text.as_bytes());
+        let mut written = vec![put(directory, "interference.json", &json)?];
         let table = self.table();
         let csv = |file| results::csv_out::write(&table, file);
-        let mut written = vec![put(directory, "interference.csv", &csv)?];
+        written.push(put(directory, "interference.csv", &csv)?);
         #[cfg(feature = "parquet")]
         {
             let parquet =
                 |file| results::parquet_out::write(&table, &[], file).map_err(std::io::Error::other);
             written.push(put(directory, "interference.parquet", &parquet)?);
         }
-        let text = format!("{:#}\n", self.object());
-        let text = base::visible::screen(&text);
-        written.push(put(directory, "interference.json", &|mut file: File| file.write_all(text.as_bytes()))?);
         Ok(written)
     }
 
