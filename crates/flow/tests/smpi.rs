@@ -176,6 +176,7 @@ fn program(case: &Case) -> String {
         sizes.join(", ")
     };
     let (equal, uneven) = (list(&|_| bytes), list(&|rank| bytes * u64::from(1 + rank % 3) / 2));
+    let gaps = list(&|rank| bytes * u64::from(rank % 3));
     let name = &case.name;
     let call = match name.as_str() {
         "barrier" => name.clone(),
@@ -183,6 +184,8 @@ fn program(case: &Case) -> String {
         "gatherv" | "scatterv" => format!("{name} counts [{uneven}] root {root}"),
         "allgatherv" => format!("{name} counts [{uneven}]"),
         "reduce_scatter" => format!("{name} counts [{equal}]"),
+        "reduce_scatter_uneven" => format!("reduce_scatter counts [{uneven}]"),
+        "reduce_scatter_gaps" => format!("reduce_scatter counts [{gaps}]"),
         "alltoallv" => format!("{name} sends [{equal}] receives [{equal}]"),
         _ => format!("{name} {bytes} B"),
     };

@@ -11,7 +11,7 @@
 #define MOST 64
 
 static char *from, *to;
-static int rank, size, equal[MOST], equal_at[MOST], uneven[MOST], uneven_at[MOST];
+static int rank, size, equal[MOST], equal_at[MOST], uneven[MOST], uneven_at[MOST], gaps[MOST];
 
 static void blocks(int bytes)
 {
@@ -21,6 +21,7 @@ static void blocks(int bytes)
     equal_at[i] = i * bytes;
     uneven[i] = bytes * (1 + i % 3) / 2;
     uneven_at[i] = at;
+    gaps[i] = bytes * (i % 3);
     at += uneven[i];
   }
 }
@@ -58,6 +59,10 @@ static void call(const char *name, int n, int root)
     MPI_Exscan(from, to, n, MPI_BYTE, MPI_BOR, WORLD);
   else if (!strcmp(name, "reduce_scatter"))
     MPI_Reduce_scatter(from, to, equal, MPI_BYTE, MPI_BOR, WORLD);
+  else if (!strcmp(name, "reduce_scatter_uneven"))
+    MPI_Reduce_scatter(from, to, uneven, MPI_BYTE, MPI_BOR, WORLD);
+  else if (!strcmp(name, "reduce_scatter_gaps"))
+    MPI_Reduce_scatter(from, to, gaps, MPI_BYTE, MPI_BOR, WORLD);
   else if (!strcmp(name, "reduce_scatter_block"))
     MPI_Reduce_scatter_block(from, to, n, MPI_BYTE, MPI_BOR, WORLD);
   else

@@ -105,7 +105,7 @@ pub(crate) fn bruck(task: &Task, round: u32, out: &mut dyn Sink) {
 /// Receives the block of another rank, unless it is known to be empty.
 fn take(task: &Task, peer: CommRank, out: &mut dyn Sink) {
     let piece = Piece::Pair { from: peer, to: task.rank };
-    if task.counts.is_none() || task.bytes_of(piece, false) > 0 {
+    if task.moves(piece, false) {
         out.recv(peer, piece, How::Store);
     }
 }
@@ -113,7 +113,7 @@ fn take(task: &Task, peer: CommRank, out: &mut dyn Sink) {
 /// Sends the block for another rank, unless it is known to be empty.
 fn give(task: &Task, peer: CommRank, out: &mut dyn Sink) {
     let piece = Piece::Pair { from: task.rank, to: peer };
-    if task.counts.is_none() || task.bytes_of(piece, true) > 0 {
+    if task.moves(piece, true) {
         out.send(peer, piece);
     }
 }

@@ -73,6 +73,7 @@ impl Chooser {
         };
         task.segment = choice.segment;
         task.radix = choice.radix;
+        task.sends_empty = self.table.sends_empty;
         task.within = Some(&smpi_ompi::WITHIN);
         // Rounds are counted by segments, and by children a few dozen at a time.
         let segments = task.bytes.checked_div(task.segment).unwrap_or(0);

@@ -54,7 +54,7 @@ fn linear(
     transfer: impl Fn(&mut dyn Sink, CommRank, Piece, bool),
 ) {
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
-    let needed = |rank| task.counts.is_none() || task.bytes_of(block(rank), true) > 0;
+    let needed = |rank| task.moves(block(rank), true);
     if task.place() > 0 {
         if needed(task.rank) {
             transfer(out, task.root, block(task.rank), false);

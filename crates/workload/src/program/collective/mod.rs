@@ -102,6 +102,8 @@ pub struct Task {
     pub segment: u64,
     /// Radix of k-nomial trees, or the window of algorithms that limit outstanding requests.
     pub radix: u32,
+    /// A call without data has its messages all the same, of no bytes; the chooser sets it.
+    pub(crate) sends_empty: bool,
     /// What runs a call that is part of this one, by the table of SMPI's selector; the chooser sets it.
     pub(crate) within: Option<&'static Within>,
 }
@@ -131,6 +133,13 @@ pub enum Piece {
     /// from a scatter or `reduce_scatter`.
     Blocks {
         /// Rank whose block comes first, below [`Task::size`]; rank 0 follows the last one.
+        first: CommRank,
+        /// Number of ranks.
+        count: u32,
+    },
+    /// These blocks as they came with the message before, not combined with the rank's own.
+    Received {
+        /// Rank whose block comes first, below [`Task::size`].
         first: CommRank,
         /// Number of ranks.
         count: u32,
@@ -244,6 +253,7 @@ impl Task {
             neighbours: call.neighbours.clone(),
             segment: 0,
             radix: 2,
+            sends_empty: false,
             within: None,
         })
     }
@@ -262,7 +272,9 @@ impl Task {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         use CollectiveKind::{Alltoallv, Alltoallw, Barrier, NeighborAllgather, NeighborAlltoall};
+        let neighbours = matches!(self.kind, NeighborAllgather | NeighborAlltoall);
         match (self.kind, &self.counts) {
+            _ if self.sends_empty && !neighbours => self.size == 1,
             (Alltoallv | Alltoallw, _) => self.size == 1,
             (NeighborAllgather | NeighborAlltoall, counts) => counts.is_none() && self.bytes == 0,
             (Barrier, _) => self.size == 1,
@@ -277,7 +289,7 @@ impl Task {
         match piece {
             Piece::Signal => 0,
             Piece::Bytes { len, .. } | Piece::Part { len, .. } => len,
-            Piece::Blocks { first, count } => match &self.counts {
+            Piece::Blocks { first, count } | Piece::Received { first, count } => match &self.counts {
                 None => u64::from(count).saturating_mul(self.bytes),
                 Some(c) => {
                     (0..count).map(|i| c[self.wrap(first.number(), i) as usize]).fold(0, u64::saturating_add)
@@ -298,6 +310,11 @@ impl Task {
                 Some(c) => c[i as usize + if sending { 0 } else { c.len() / 2 }],
             },
         }
+    }
+
+    /// False for a piece that both its ranks know to be empty, if the library sends no such message.
+    pub(crate) fn moves(&self, piece: Piece, sending: bool) -> bool {
+        self.sends_empty || self.counts.is_none() || self.bytes_of(piece, sending) > 0
     }
 
     /// Bytes that decide which algorithm is taken: the vector, or a block, or the sum of the counts.

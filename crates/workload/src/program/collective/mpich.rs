@@ -18,6 +18,7 @@ pub(super) const TABLE: Table = Table {
     },
     measure,
     segments: true,
+    sends_empty: false,
     decisions: DECISIONS,
 };
 

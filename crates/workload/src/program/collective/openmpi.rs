@@ -21,6 +21,7 @@ pub(super) const TABLE: Table = Table {
     },
     measure,
     segments: false,
+    sends_empty: false,
     decisions: DECISIONS,
 };
 

@@ -13,7 +13,7 @@ pub(crate) const HALVING: About = About {
     name: "recursive-halving",
     summary: "pairs exchange halves, the farthest first",
     doc: "log2 of the power of two below P exchanges, each of half of the blocks left. Ranks beyond it give their vector to a \
-          neighbour before and get their block afterwards.",
+          neighbour before and get their block afterwards. Empty halves and blocks are not sent.",
     source: "MPICH, short messages; Open MPI, `recursive_halving`",
     params: &[],
 };
@@ -38,9 +38,18 @@ pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
             players(task, first, first + half)
         };
         let peer = CommRank::new(fold.rank(partner));
-        out.recv(peer, blocks(player), How::Combine);
-        out.send(peer, blocks(partner));
+        if has_data(task, blocks(player)) {
+            out.recv(peer, blocks(player), How::Combine);
+        }
+        if has_data(task, blocks(partner)) {
+            out.send(peer, blocks(partner));
+        }
     }
+}
+
+/// False for blocks whose counts are all zero.
+fn has_data(task: &Task, piece: Piece) -> bool {
+    task.counts.is_none() || task.bytes_of(piece, true) > 0
 }
 
 pub(crate) const BUTTERFLY: About = About {
@@ -93,9 +102,11 @@ fn unfold(task: &Task, out: &mut dyn Sink) {
     let fold = Fold::of(task);
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
     match (fold.other(task.rank.number()).map(CommRank::new), fold.player(task.rank.number())) {
-        (Some(other), Some(_)) => out.send(other, block(other)),
-        (Some(other), None) => out.recv(other, block(task.rank), How::Store),
-        (None, _) => {}
+        (Some(other), Some(_)) if has_data(task, block(other)) => out.send(other, block(other)),
+        (Some(other), None) if has_data(task, block(task.rank)) => {
+            out.recv(other, block(task.rank), How::Store);
+        }
+        _ => {}
     }
 }
 
@@ -105,6 +116,61 @@ fn players(task: &Task, first: u32, last: u32) -> Piece {
     let (begin, end) = (fold.begin(first), fold.begin(last));
     debug_assert!(end <= task.size, "players stand for ranks");
     Piece::Blocks { first: CommRank::new(begin), count: end - begin }
+}
+
+pub(crate) const DOUBLING: About = About {
+    name: "recursive-doubling",
+    summary: "pairs exchange all that is not their own, the nearest first",
+    doc: "log2 P exchanges between halves of subtrees, each of all blocks but those of the other half's sender. Where P is no power of two, ranks without a \
+          partner get what their half received.",
+    source: "MPICH, operations that do not commute; SMPI, `reduce_scatter:mpich_rdb`",
+    params: &[],
+};
+
+/// Step k has an exchange and k rounds in which what came is handed on.
+pub(crate) fn doubling_rounds(task: &Task) -> u32 {
+    let steps = steps_of_doubling(task);
+    steps * (steps + 1) / 2
+}
+
+fn steps_of_doubling(task: &Task) -> u32 {
+    task.size.next_power_of_two().trailing_zeros()
+}
+
+pub(crate) fn doubling(task: &Task, round: u32, out: &mut dyn Sink) {
+    let step = (0..).find(|k| round < (k + 1) * (k + 2) / 2).expect("a round is in a step");
+    let (me, half) = (task.rank.number(), 1 << step);
+    let root = |rank: u32| rank >> step << step;
+    let (own, other) = (root(me), root(me ^ half));
+    match round - step * (step + 1) / 2 {
+        0 if me ^ half < task.size => {
+            let peer = CommRank::new(me ^ half);
+            let (first, count) = beside(task, other, half);
+            out.recv(peer, Piece::Blocks { first, count }, How::Combine);
+            let (first, count) = beside(task, own, half);
+            out.send(peer, Piece::Blocks { first, count });
+        }
+        // Of this half the ranks below `served` have partners. Each hands on what it got to half as far as before.
+        turn @ 1.. if other > own && other < task.size && other + half > task.size => {
+            let far = half >> turn;
+            let peer = me ^ far;
+            let served = (me >> (step + 1 - turn) << (step + 1 - turn)) + task.size - other;
+            let (first, count) = beside(task, other, half);
+            let piece = Piece::Received { first, count };
+            if peer > me && me < served && peer >= served {
+                out.send(CommRank::new(peer), piece);
+            } else if peer < me && peer < served && me >= served {
+                out.recv(CommRank::new(peer), piece, How::Combine);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// All blocks but those of `half` ranks from `root` on.
+fn beside(task: &Task, root: u32, half: u32) -> (CommRank, u32) {
+    let end = (root + half).min(task.size);
+    (CommRank::new(end % task.size), task.size - (end - root))
 }
 
 pub(crate) const RING: About = About {
@@ -128,14 +194,14 @@ pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
 pub(crate) const PAIRWISE: About = About {
     name: "pairwise",
     summary: "P - 1 steps, one partner each",
-    doc: "In step i a rank gets its own block from the rank i after it and sends the block of the rank i before it.",
+    doc: "In step i a rank gets its own block from the rank i before it and sends the block of the rank i after it.",
     source: "MPICH, long messages",
     params: &[],
 };
 
 pub(crate) fn pairwise(task: &Task, round: u32, out: &mut dyn Sink) {
-    let target = task.left(round + 1);
-    out.recv(task.right(round + 1), Piece::Blocks { first: task.rank, count: 1 }, How::Combine);
+    let target = task.right(round + 1);
+    out.recv(task.left(round + 1), Piece::Blocks { first: task.rank, count: 1 }, How::Combine);
     out.send(target, Piece::Blocks { first: target, count: 1 });
 }
 

@@ -129,6 +129,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
     entry(a2a::BRUCK, &[Alltoall], a2a::bruck_rounds, a2a::bruck),
     entry(rs::HALVING, REDUCE_SCATTERS, rs::halving_rounds, rs::halving),
     entry(rs::BUTTERFLY, REDUCE_SCATTERS, rs::butterfly_rounds, rs::butterfly),
+    entry(rs::DOUBLING, REDUCE_SCATTERS, rs::doubling_rounds, rs::doubling),
     entry(rs::RING, REDUCE_SCATTERS, rs::steps, rs::ring),
     entry(rs::PAIRWISE, REDUCE_SCATTERS, rs::steps, rs::pairwise),
     entry(rs::REDUCE_SCATTER, REDUCE_SCATTERS, rs::reduce_scatter_rounds, rs::reduce_scatter),

@@ -2,7 +2,7 @@
 
 use super::{
     Task,
-    table::{ANY, Decision, FULL, K, LINEAR_KINDS, Line, M, Table, at_once, on},
+    table::{ANY, Decision, FULL, K, LINEAR_KINDS, Line, M, Table, at_once, on, on_those},
 };
 use crate::program::mpi::CollectiveKind::*;
 use base::registry::About;
@@ -13,13 +13,14 @@ pub(super) const TABLE: Table = Table {
         summary: "SimGrid's SMPI, its default selector",
         doc: "What SMPI 3.32 runs without `smpi/coll-selector`: linear algorithms, a binomial bcast whose sends wait for each other, no segments and no pipelines. \
               Calls that do not block run other algorithms than those that do. On model `flow`, `preset = \"smpi\"` has SMPI's rules of messages. Not as in SMPI: A non-blocking barrier \
-              holds everybody back. Reduce-scatters of unequal blocks run as those of equal ones. Calls without data send nothing. All-to-alls for which SMPI \
+              holds everybody back. Reduce-scatters of unequal blocks go by their bytes, where SMPI counts elements. All-to-alls for which SMPI \
               names `pair` run as `pairwise` where the number of ranks is no power of two; SMPI ends there. Its selector `ompi` is `smpi-ompi`; `mpich`, `mvapich2`, `impi` and `automatic` are not had.",
         source: "SimGrid 3.32, measured with smpirun",
         params: &[],
     },
     measure: Task::weight,
     segments: false,
+    sends_empty: true,
     decisions: DECISIONS,
 };
 
@@ -38,11 +39,20 @@ const DECISIONS: &[Decision] = &[
     on(&[Reduce, Gather, Scatter], &[(ANY, &[(FULL, "linear")])]),
     on(&[Allreduce], &[(ANY, &[(FULL, "linear-bcast")])]),
     on(&[Allgather, Allgatherv, Scan, Exscan], &[(ANY, &[(FULL, "direct")])]),
+    on_those(&[ReduceScatter], has_unequal_blocks, UNEQUAL),
     on(&[ReduceScatter, ReduceScatterBlock], &[(ANY, &[(FULL, "linear")])]),
     on(&[Alltoall], ALLTOALL),
     on(&[Alltoallv, Alltoallw], &[(ANY, &[(FULL, "linear")])]),
     on(LINEAR_KINDS, &[(ANY, &[(FULL, "linear")])]),
 ];
+
+/// Reduce-scatters of unequal blocks are MPICH's.
+const UNEQUAL: &[Line] = &[(ANY, &[(512 * K + 1, "recursive-doubling"), (FULL, "pairwise")])];
+
+/// True of counts that differ.
+fn has_unequal_blocks(task: &Task) -> bool {
+    task.counts.as_ref().is_some_and(|counts| counts.windows(2).any(|w| w[0] != w[1]))
+}
 
 const ALLTOALL: &[Line] = &[
     (3, &[(FULL, "linear")]),

@@ -15,13 +15,14 @@ pub(super) const TABLE: Table = Table {
               `preset = \"smpi\"` has SMPI's rules of messages. Calls that do not block, scans, `alltoallw` and the v-forms of gather and scatter are those of `smpi`. Not as in SMPI: \
               vectors are counted in bytes, where SMPI counts elements; rings of unequal blocks beyond 256 KiB are not cut; `smpi-ntsb` stands for the \
               split binary tree of bcast and `smpi-binary` for the in-order one of reduce (both from 256 ranks on); the set-up of node communicators before the first k-nomial \
-              broadcast costs nothing. Reduce-scatters of unequal blocks run as those of equal ones. Calls without data send nothing. Pairwise exchanges of a number of ranks that is no \
+              broadcast costs nothing; where SMPI's recursive halving leaves out an exchange since one of its halves is empty, both are sent. Pairwise exchanges of a number of ranks that is no \
               power of two, where SMPI ends, run as `pairwise` or `smpi-ring`.",
         source: "SimGrid, selector `ompi` (Open MPI 4.1, coll/tuned); compared with smpirun 3.32",
         params: &[],
     },
     measure,
     segments: true,
+    sends_empty: true,
     decisions: DECISIONS,
 };
 

@@ -12,6 +12,8 @@ pub struct Table {
     pub(super) measure: fn(&Task) -> u64,
     /// False if its pipelines send everything as one segment, whatever the algorithms' own defaults are.
     pub(super) segments: bool,
+    /// Calls without data have messages, of no bytes.
+    pub(super) sends_empty: bool,
     /// The first that fits decides; the last ones fit everything.
     pub(super) decisions: &'static [Decision],
 }
@@ -19,10 +21,8 @@ pub struct Table {
 /// The decisions for some collectives.
 pub(super) struct Decision {
     pub(super) kinds: &'static [CollectiveKind],
-    /// Holds for powers of two of ranks only.
-    pub(super) power: bool,
-    /// Holds for calls that do not wait for their end only.
-    pub(super) nonblocking: bool,
+    /// The calls for which it holds.
+    pub(super) of: fn(&Task) -> bool,
     /// Fewer ranks than; then fewer bytes than: algorithm. The first line that fits is taken in both; if none fits, the table's next
     /// decision for the collective is asked.
     pub(super) lines: &'static [Line],
@@ -42,17 +42,26 @@ pub(super) const M: u64 = 1 << 20;
 
 /// Decisions for all numbers of ranks.
 pub(super) const fn on(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
-    Decision { kinds, power: false, nonblocking: false, lines }
+    on_those(kinds, |_| true, lines)
 }
 
 /// Decisions for powers of two of ranks.
 pub(super) const fn on_power(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
-    Decision { kinds, power: true, nonblocking: false, lines }
+    on_those(kinds, |task| task.size.is_power_of_two(), lines)
 }
 
 /// One algorithm for calls that do not wait for their end.
 pub(super) const fn at_once(kinds: &'static [CollectiveKind], lines: &'static [Line]) -> Decision {
-    Decision { kinds, power: false, nonblocking: true, lines }
+    on_those(kinds, |task| !task.blocking, lines)
+}
+
+/// Decisions for some calls.
+pub(super) const fn on_those(
+    kinds: &'static [CollectiveKind],
+    of: fn(&Task) -> bool,
+    lines: &'static [Line],
+) -> Decision {
+    Decision { kinds, of, lines }
 }
 
 /// What is the same in all libraries.
@@ -75,10 +84,7 @@ impl Table {
     #[must_use]
     pub fn choose(&self, task: &Task) -> Choice {
         let bytes = (self.measure)(task);
-        let fits = |d: &&Decision| {
-            let ranks = !d.power || task.size.is_power_of_two();
-            d.kinds.contains(&task.kind) && ranks && (!d.nonblocking || !task.blocking)
-        };
+        let fits = |d: &&Decision| d.kinds.contains(&task.kind) && (d.of)(task);
         let named = |d: &Decision| {
             let (_, by_bytes) = d.lines.iter().find(|l| task.size < l.0)?;
             by_bytes.iter().find(|l| bytes < l.0 || l.0 == FULL).map(|l| l.1)

@@ -21,6 +21,7 @@ const SIMPLE: Table = Table {
     },
     measure: Task::weight,
     segments: true,
+    sends_empty: false,
     decisions: &[
         on(&[Barrier], &[(ANY, &[(FULL, "dissemination")])]),
         on(&[Bcast, Reduce, Gather, Scatter], &[(ANY, &[(FULL, "binomial")])]),
