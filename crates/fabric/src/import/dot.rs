@@ -11,6 +11,8 @@
 //! theirs. Refused: undirected graphs. A file streams: one token is held at a time, and four
 //! bytes for each destination of a comment.
 
+mod build;
+
 use super::lines::Lines;
 use crate::subnet::{
     Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
@@ -51,6 +53,8 @@ struct Reader<'a> {
     peeked: Option<Token>,
     /// Destinations of edges without a comment: the default where the reader is.
     default: Rc<[u32]>,
+    /// Key of the edges at hand: of two with equal ends and keys Graphviz makes one.
+    key: Option<u32>,
 }
 
 /// What the file says.
@@ -68,6 +72,10 @@ struct Graph {
     routes: Vec<u32>,
     /// Edges, times their destinations, that stand for more than their bytes, and destinations of defaults.
     products: u64,
+    /// Without parallel edges.
+    strict: bool,
+    /// Edges that must not come again, by ends and key.
+    single: SortedSet<(u32, u32, Option<u32>)>,
 }
 
 /// Reads a graph with its routes.
@@ -80,6 +88,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         quoted: false,
         line: 1,
         peeked: None,
+        key: None,
         default: Rc::new([]),
     };
     let mut graph = Graph::default();
@@ -89,7 +98,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     }
     lines.done()?;
     let name = lines.name.clone();
-    build(&graph, &name)
+    build::build(&graph, &name)
 }
 
 type Parsed<T> = Result<T, String>;
@@ -245,6 +254,7 @@ impl Reader<'_> {
     fn file(&mut self, graph: &mut Graph) -> Parsed<()> {
         let mut token = self.next()?;
         if token == Token::Word && self.keyword("strict") {
+            graph.strict = true;
             token = self.next()?;
         }
         if token != Token::Word || !self.keyword("digraph") {
@@ -348,6 +358,7 @@ impl Reader<'_> {
     /// What follows the first end of a chain of edges, which may be that end alone.
     fn chain(&mut self, first: Vec<u32>, graph: &mut Graph, depth: u32, nodes: &mut Vec<u32>) -> Parsed<()> {
         let mut chain = vec![first];
+        let line = self.line;
         self.port()?;
         while self.peek()? == Token::Arrow {
             self.next()?;
@@ -356,6 +367,7 @@ impl Reader<'_> {
             self.port()?;
         }
         let mut own = None;
+        self.key = None;
         while self.peek()? == Token::Sign(b'[') {
             self.attributes(&mut own, graph)?;
         }
@@ -374,6 +386,7 @@ impl Reader<'_> {
                 }
             }
             for (&a, &b) in pair[0].iter().flat_map(|a| pair[1].iter().map(move |b| (a, b))) {
+                graph.count(a, b, self.key).inspect_err(|_| self.line = line)?;
                 graph.edges.push((a, b));
                 graph.routes.extend_from_slice(routes);
                 graph.ends.push(graph.routes.len() as u64);
@@ -408,11 +421,15 @@ impl Reader<'_> {
                 Token::Sign(b',' | b';') => {}
                 Token::Word => {
                     let comment = self.word.eq_ignore_ascii_case("comment");
+                    let key = self.word.eq_ignore_ascii_case("key");
                     self.expect(b'=')?;
                     if self.next()? != Token::Word {
                         return Err(
                             "an attribute's value is missing; quote it if it is no plain word".to_owned()
                         );
+                    }
+                    if key {
+                        self.key = Some(graph.name(&self.word));
                     }
                     if comment {
                         let routes = routes.insert(Vec::new());
@@ -432,6 +449,17 @@ impl Reader<'_> {
 }
 
 impl Graph {
+    /// Refuses an edge that Graphviz would make one with an earlier one: which comment counts then is for the file's author to say.
+    fn count(&mut self, a: u32, b: u32, key: Option<u32>) -> Parsed<()> {
+        if (self.strict || key.is_some()) && !self.single.insert((a, b, key.filter(|_| !self.strict))) {
+            return Err(
+                "this edge is there already, and `strict` or an equal key makes one of both: write it once"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     fn name(&mut self, name: &str) -> u32 {
         let number = self.names.number(name);
         if self.is_node.len() <= number as usize {
@@ -446,143 +474,5 @@ impl Graph {
             self.nodes.push(number);
         }
         number
-    }
-}
-
-/// A GUID in a host's or switch's name: hexadecimal digits after the first letter, as ORCS takes them.
-fn guid(name: &str) -> u64 {
-    let rest = name.get(1..).unwrap_or("").trim_start_matches("0x");
-    let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).take(16).count();
-    if digits == rest.len() && digits == 16 { u64::from_str_radix(rest, 16).unwrap_or(0) } else { 0 }
-}
-
-fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
-    let mut number = vec![NONE; graph.is_node.len()];
-    let mut builder = SubnetBuilder::default();
-    for &name in &graph.nodes {
-        number[name as usize] = builder.nodes.len() as u32;
-        let text = graph.names.get(name).to_owned();
-        let kind = if text.starts_with('H') { Kind::Host } else { Kind::Switch };
-        let port = u32::from(kind == Kind::Host);
-        let guid = guid(&text);
-        builder.nodes.push(Node {
-            name: text,
-            guid,
-            port_guid: guid,
-            kind,
-            role: Role::Host,
-            ports: 0,
-            port,
-            lid: 0,
-            lmc: 0,
-        });
-    }
-    for &(from, to) in &graph.edges {
-        let (from, to) = (number[from as usize], number[to as usize]);
-        let node = &mut builder.nodes[from as usize];
-        node.ports += 1;
-        if u64::from(node.ports) > MAX_PORTS {
-            let message = format!("{} has more than {MAX_PORTS} links", node.name);
-            return Err(vec![crate::subnet::whole(file, message)]);
-        }
-        let port = node.ports;
-        builder.edges.push(Edge { from, port, to, to_port: 0, reverse: NONE, speed: Speed::USUAL });
-    }
-    pair(&mut builder.edges);
-    builder.ordered = true;
-    let mut subnet = builder.finish(file)?;
-    subnet.sort_by_name();
-    subnet.as_listed = true;
-    if !graph.routes.is_empty() {
-        subnet.tables = Some(tables(graph, &number, &subnet, file)?);
-    }
-    Ok(subnet)
-}
-
-/// Pairs the k-th edge of a direction with the k-th of the other.
-fn pair(edges: &mut [Edge]) {
-    let mut order: Vec<u32> = (0..edges.len() as u32).collect();
-    let key = |edge: &Edge| (edge.from.min(edge.to), edge.from.max(edge.to));
-    order.sort_by_key(|&e| (key(&edges[e as usize]), edges[e as usize].from, e));
-    let mut begin = 0;
-    while begin < order.len() {
-        let first = edges[order[begin] as usize];
-        let group = order[begin..].iter().take_while(|&&e| key(&edges[e as usize]) == key(&first)).count();
-        let parallel = &order[begin..begin + group];
-        let there = parallel.iter().take_while(|&&e| edges[e as usize].from == first.from).count();
-        let (a, b) =
-            if first.from == first.to { parallel.split_at(group / 2) } else { parallel.split_at(there) };
-        for (&x, &y) in a.iter().zip(b) {
-            let ports = (edges[x as usize].port, edges[y as usize].port);
-            (edges[x as usize].reverse, edges[x as usize].to_port) = (y, ports.1);
-            (edges[y as usize].reverse, edges[y as usize].to_port) = (x, ports.0);
-        }
-        begin += group;
-    }
-}
-
-fn tables(graph: &Graph, number: &[u32], subnet: &Subnet, file: &str) -> Result<Tables, Vec<Problem>> {
-    let hosts = subnet.hosts.len();
-    if (hosts * subnet.switches.len()) as u64 >= MAX_ENTRIES {
-        return Err(vec![crate::subnet::whole(file, "the routing tables are too large")]);
-    }
-    let mut tables = Tables::new(subnet, 1, false);
-    let mut exits: Vec<Option<Exit>> = vec![None; hosts];
-    // Out-edges come in the order of their heads, as graphviz has them.
-    let mut order: Vec<u32> = (0..subnet.edges.len() as u32).collect();
-    order.sort_by_key(|&e| (subnet.edges[e as usize].to, e));
-    for e in order {
-        let edge = &subnet.edges[e as usize];
-        let begin = if e == 0 { 0 } else { graph.ends[e as usize - 1] as usize };
-        let routes = &graph.routes[begin..graph.ends[e as usize] as usize];
-        let place = subnet.place(edge.from);
-        let row = |&name: &u32| {
-            let node = number.get(name as usize).copied().filter(|&n| n != NONE && subnet.is_host(n))?;
-            Some(subnet.place(node))
-        };
-        let all = routes == [ANY];
-        let every = if all { hosts as u32 } else { 0 };
-        let rows = (0..every).chain(routes.iter().filter_map(row));
-        if !subnet.is_host(edge.from) {
-            for row in rows {
-                if tables.entry(subnet, row, place) == NONE {
-                    tables.set(subnet, row, place, e);
-                }
-            }
-            continue;
-        }
-        match &mut exits[place as usize] {
-            Some(Exit::Listed(list)) => {
-                for row in rows {
-                    let entry = &mut list[row as usize];
-                    *entry = if *entry == NONE { e } else { *entry };
-                }
-            }
-            Some(_) => {}
-            exit if all => *exit = Some(Exit::One(e)),
-            exit => {
-                let mut list = vec![NONE; hosts];
-                rows.for_each(|row| list[row as usize] = e);
-                *exit = Some(Exit::Listed(list));
-            }
-        }
-    }
-    for ((host, exit), slot) in (0u32..).zip(exits).zip(&mut tables.exits) {
-        *slot = match exit {
-            Some(Exit::Listed(list)) => simple(list, host),
-            Some(exit) => exit,
-            None => Exit::None,
-        };
-    }
-    Ok(tables)
-}
-
-/// One edge for everything but the host itself is [`Exit::One`].
-fn simple(list: Vec<u32>, host: u32) -> Exit {
-    let mut others = (0u32..).zip(&list).filter(|(i, _)| *i != host).map(|(_, &e)| e);
-    match others.next() {
-        Some(first) if first != NONE && others.all(|e| e == first) => Exit::One(first),
-        Some(_) => Exit::Listed(list),
-        None => list.first().copied().filter(|&e| e != NONE).map_or(Exit::None, Exit::One),
     }
 }

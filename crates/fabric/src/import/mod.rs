@@ -74,7 +74,8 @@ impl Format {
             let line = lines::plain(line);
             let line = line.trim_start();
             let is = |words: &[&str]| words.iter().any(|w| line.starts_with(w));
-            if is(&["digraph", "strict digraph"]) {
+            let begins = |word: &str| line.get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word));
+            if begins("digraph") || begins("strict digraph") {
                 return Some(Self::Dot);
             }
             if is(&["//", "/*"]) {

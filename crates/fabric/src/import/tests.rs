@@ -62,6 +62,8 @@ fn bad_dot_is_reported_with_its_line() {
         ("digraph x { S1 -> S2 }", 0, "no host"),
         ("digraph x { /* ", 1, "no end"),
         ("digraph x { } }", 1, "more after"),
+        ("strict digraph x {\n H1 -> S1\n H1 -> S1 [key = b]\n}", 3, "there already"),
+        ("digraph x {\n H1 -> S1 [key = a]\n H1 -> S1 [comment = x, key = a]\n}", 3, "there already"),
         ("digraph x { S1 -> H00000000000000a1; S1 -> H00000000000000A1 }", 0, "two nodes"),
     ] {
         let (at, message) = mistake(one("bad.dot", text));

@@ -108,10 +108,14 @@ struct Balance {
     clipped: bool,
 }
 
+/// Bytes that the count of a rank takes at most.
+const ROW: u64 = 48;
+
 impl Balance {
-    fn new(ranks: u32) -> Self {
+    fn new(ranks: u32) -> Result<Self, Damage> {
+        base::memory::takes(u64::from(ranks) * ROW).map_err(Damage)?;
         let zero = Column::filled(ranks as usize, 0);
-        Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false, clipped: false }
+        Ok(Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false, clipped: false })
     }
 
     /// Messages of a kind, so many times.
@@ -175,7 +179,7 @@ impl Census {
     fn of_program(program: &dyn Program, most: u64) -> Result<Self, Damage> {
         let mut looked = 0;
         let mut census = Self::default();
-        let mut balance = Balance::new(program.ranks());
+        let mut balance = Balance::new(program.ranks())?;
         let mut batch = Batch::default();
         for rank in RankId::first(program.ranks()) {
             let (mut cursor, mut peers, mut compute) = (program.open(rank), SortedSet::new(), 0u64);
@@ -261,7 +265,7 @@ impl Census {
     fn of_script(script: &dyn Script, most: u64) -> Result<Self, Damage> {
         let mut looked = 0;
         let mut census = Self::default();
-        let mut balance = Balance::new(script.ranks());
+        let mut balance = Balance::new(script.ranks())?;
         for rank in RankId::first(script.ranks()) {
             let (mut calls, mut peers, mut compute) = (script.open(rank), SortedSet::new(), 0u64);
             // What persistent requests do when they are started.
@@ -487,8 +491,16 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_do_not_fit_are_not_counted() {
+        let text = b"ranks 67108864\nall {\n barrier\n}\n";
+        let (_, content) = Content::read(&Input::bytes("x", text), Scale::DEFAULT).unwrap();
+        let (census, said) = base::memory::within(Some(1 << 20), || Census::of(&content));
+        assert!(census.is_err_and(|e| e.0.contains("takes 3.0 GiB")) && said.is_some());
+    }
+
+    #[test]
     fn a_send_to_nobody_is_reported() {
-        let error = Balance::new(2).send([RankId::new(0), RankId::new(5)], 0, 0, 1).unwrap_err();
+        let error = Balance::new(2).unwrap().send([RankId::new(0), RankId::new(5)], 0, 0, 1).unwrap_err();
         assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
         let (_, content) =
             Content::read(&Input::bytes("x", b"0 init\n0 send 7 0 8\n1 init\n"), Scale::DEFAULT).unwrap();

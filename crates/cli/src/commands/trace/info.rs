@@ -9,6 +9,7 @@ use base::{time, units::print_bytes, visible};
 use netloom::{
     Error, ErrorKind,
     conversion::{damaged, library, read},
+    memory,
     spread::{Spread, size_bin},
     untimed::Programs,
 };
@@ -29,7 +30,7 @@ pub(super) fn info(
     console: &mut Console<'_>,
 ) -> Outcome {
     let (kind, content) = read(&input.file, input.scale())?;
-    let census = Census::of(&content).map_err(damaged)?;
+    let census = memory::within(base::memory::available(), || Census::of(&content).map_err(damaged))?;
     let name = input.file.display().to_string();
     let expanded = expand.map(|library| expanded(input, &content, library)).transpose()?;
     let shares = (kind == file::Format::Otf2).then(|| shares(&input.file)).transpose()?;
@@ -66,7 +67,8 @@ fn expanded(input: &TraceInput, content: &Content, name: &str) -> Result<Expande
     }
     let options = Options { chooser: library(name)?, reduce_ps_per_byte: 0 };
     let program = content.clone().program(&Input::file(&input.file), options).map_err(Error::input)?;
-    let census = Census::of_expanded(content, &*program).map_err(damaged)?;
+    let count = || Census::of_expanded(content, &*program).map_err(damaged);
+    let census = memory::within(base::memory::available(), count)?;
     Ok(Expanded { library: name.to_owned(), census })
 }
 

@@ -294,9 +294,11 @@ fn parameters_of_clusters_take_no_memory() {
         assert!(message.contains(why), "{message}");
     }
     // What may be built is built only where there is room for it.
-    let large = file("radical=\"0-1048575\" topology=\"TORUS\" topo_parameters=\"1024,1024\"");
-    for (bytes, why) in [(1 << 20, "takes"), (300 << 20, "takes")] {
-        let (read, said) = base::memory::within(Some(bytes), || parse(&large, false));
+    let [torus, star] = ["topology=\"TORUS\" topo_parameters=\"1024,1024\"", ""]
+        .map(|shape| file(&format!("radical=\"0-1048575\" {shape}")));
+    for (large, bytes) in [(&torus, 1), (&torus, 300), (&star, 1), (&star, 300)] {
+        let (bytes, why) = (bytes << 20, "takes");
+        let (read, said) = base::memory::within(Some(bytes), || parse(large, false));
         let mistakes = read.expect_err("there is no room");
         assert!(mistakes[0].message.contains(why), "{}", mistakes[0].message);
         assert!(said.is_some_and(|said| said.contains("may be used")));

@@ -17,7 +17,9 @@ impl Header<'_> {
         let counted = |n: usize| if (148..156).contains(&n) { b' ' } else { self.0[n] };
         let unsigned: u64 = (0..BLOCK).map(|n| u64::from(counted(n))).sum();
         let signed: i64 = (0..BLOCK).map(|n| i64::from(counted(n) as i8)).sum();
-        number(&self.0[148..156]).is_some_and(|sum| sum == unsigned || i64::try_from(sum) == Ok(signed))
+        // Of other files the field may be empty and the bytes add up to nothing.
+        let sum = number(&self.0[148..156]).filter(|&sum| sum > 0);
+        sum.is_some_and(|sum| sum == unsigned || i64::try_from(sum) == Ok(signed))
     }
 
     /// True if it says which format it has; that of 1979 does not.

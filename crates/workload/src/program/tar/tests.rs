@@ -135,6 +135,10 @@ fn files_are_found_under_their_names() {
     ]);
     expected.sort();
     assert!(begins(&bytes) && !begins(&bytes[..511]) && !begins(&[0; 512]));
+    // Bytes of another file: with a sign, and blanks for the field of the sum, they add up to nothing.
+    let mut nothing = [0; 512];
+    nothing[..2].fill(0x80);
+    assert!(!begins(&nothing));
     assert_eq!(read(&bytes), Ok(expected));
     // The form of 1979 has no mark, and folders of ustar a field of their own.
     let mut old = Archive::default().file("old", b"text").end();

@@ -128,6 +128,7 @@ impl<'a> PlatformReader<'a> {
 
     fn star(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: &[u64]) -> Parsed<Shape> {
         let id = kind.id;
+        self.room(node, kind, hosts.len() as u64)?;
         let cables = hosts.iter().map(|n| self.cables(node, kind, format!("{id}_link_{n}"), 1.0));
         let cables = cables.collect::<Parsed<Vec<_>>>()?;
         let backbone = if node.attribute("bb_bw").is_some() {
