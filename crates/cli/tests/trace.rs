@@ -253,6 +253,17 @@ fn groups_of_ranks_are_placed_by_their_messages() {
     }
 }
 
+/// What latencies of a network are made of says nothing without one.
+#[test]
+fn parts_of_a_latency_have_no_effect_without_a_network() {
+    let check = |set: &str| netloom(&["check", "../../examples/sweep3d-loggops.toml", "--set", set]).err;
+    for key in ["router_delay='5 ns'", "chunk='1 KiB'", "control='8 B'"] {
+        let (name, _) = key.split_once('=').expect("a key");
+        let noted = format!("`{name}` of [model] has no effect: there is no [fabric]");
+        assert!(check(&format!("model.{key}")).contains(&noted), "{}", check(&format!("model.{key}")));
+    }
+}
+
 /// Archives of Score-P, recorded on real machines, replay under both models with every message delivered.
 #[test]
 fn archives_replay_on_delay_and_packet() {

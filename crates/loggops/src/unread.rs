@@ -36,6 +36,10 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     all.extend(ranks::unread::threshold(parts, false, usual));
     all.extend(ranks::node::unread(parts));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
+    if parts.fabric.is_none() {
+        let why = "there is no [fabric] whose paths give a latency";
+        all.extend(Unread::all("model", &["router_delay", "chunk", "control"], why));
+    }
     if let Some(routing) = parts.written.routing {
         let keys: Vec<&'static str> = routing.section.params.iter().map(|p| p.name).collect();
         all.extend(Unread::all("routing", &keys, "delays follow shortest paths, whatever the routing"));

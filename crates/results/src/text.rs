@@ -241,7 +241,7 @@ fn congestion(out: &mut String, c: &Congestion) {
     }
     line(out, "sum of maxima", &c.sum_max_cong.to_string());
     if let (Some(orcs), Some(all)) = (&c.dep_max_delay_orcs2, &c.dep_max_delay_all_deps) {
-        line(out, "longest chain", &format!("{orcs} by ORCS 2.0, {all} over all dependencies"));
+        line(out, "longest chain", &format!("{orcs} by the rule of ORCS 2.0, {all} over all dependencies"));
     }
     if let (Some(used), Some(most)) = (c.edges_used, c.edge_cong_sum_max) {
         line(out, "links used", &format!("{used} of {}, most {most} messages", c.edges));

@@ -50,6 +50,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         let options = network::options(&args.routing, &network.subnet)?;
         network = Network { subnet: cluster::route(&network.subnet, name, &options)?, closed: None };
     }
+    unused(args)?;
     if args.metric == Metric::EdgeForwardingIndex {
         return forwarding_index(&network.subnet, args, console);
     }
@@ -104,6 +105,20 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Refuses options that the metric has no use for.
+fn unused(args: &CongestionArgs) -> Result<(), Error> {
+    let pairs = args.metric == Metric::EdgeForwardingIndex;
+    let links = args.metric == Metric::GetCableCong || args.map.is_some() || args.format == Format::Json;
+    let refused = |what: &str, why: &str| Err(usage(format!("{what} has no effect: {why}")));
+    if pairs && (args.level.is_some() || args.runs > 1) {
+        return refused("--level or --runs", "edge_forwarding_index counts all pairs once");
+    }
+    if args.partial_counts && (pairs || !links) {
+        return refused("--partial-counts", "only get_cable_cong, --map and JSON show links of a pattern");
+    }
+    Ok(())
 }
 
 fn usage(message: impl Into<String>) -> Error {
