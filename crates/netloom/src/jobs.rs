@@ -127,6 +127,10 @@ fn work_early(
         return (None, context.asked.then_some(context.ranks));
     }
     let asked = context.ranks;
+    // Patterns look at each of their ranks: not at millions that fit nowhere.
+    if workload.takes != Takes::Program && asked.div_ceil(each(job)) > free {
+        return (None, Some(asked));
+    }
     let Some((Some(work), compute_ppb)) = worked(job, workload, &context, diagnostics) else {
         return (None, None);
     };
