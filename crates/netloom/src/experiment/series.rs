@@ -174,7 +174,8 @@ mod tests {
         assert_eq!(mistakes(9, &plot.repeat(1000)), Vec::<String>::new());
         let unfit = "[[sweep.skip]]\nn = \"> 200000\"\n".repeat(60_000);
         let why = "there are 60000 [[sweep.skip]]; a file has 1000 at most";
-        assert_eq!(mistakes(50_000, &unfit).last().map(String::as_str), Some(why));
+        assert_eq!(mistakes(50_000, &unfit), [why]);
+        assert_eq!(mistakes(9, &"[[sweep.skip]]\nn = \"> 9\"\n".repeat(1000)).len(), 100);
         let why = "there are 1001 [[plot]]; a file has 1000 at most";
         assert_eq!(mistakes(9, &plot.repeat(1001)), [why]);
         let long = format!("n = {:?}\n", vec![5; 600]);

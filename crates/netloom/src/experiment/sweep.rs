@@ -10,7 +10,7 @@ use super::{
     tree::{Data, Entry, Node, Table},
 };
 use base::{
-    diag::{Diagnostic, Diagnostics, Place},
+    diag::{Diagnostic, Diagnostics, Place, SHOWN},
     param::{Kind, Param},
     registry::{About, nearest},
 };
@@ -264,8 +264,9 @@ pub(super) fn tables_of<'a>(
     if let Some(item) = items.get(MAX_TABLES) {
         let message = format!("there are {} [[{name}]]; a file has {MAX_TABLES} at most", items.len());
         diagnostics.push(Diagnostic::new(item.place, message));
+        // Nor are they read: each may be wrong.
+        all.clear();
     }
-    all.truncate(MAX_TABLES);
     all
 }
 
@@ -497,7 +498,9 @@ pub(super) fn conditions(
             continue;
         };
         let test = test(&entry.node);
-        if !axes[axis].levels.iter().any(|level| test.fits(level)) && axes[axis].search.is_none() {
+        // What fits no value was compared with all: not for more mistakes than are shown.
+        let few = diagnostics.len() < SHOWN;
+        if few && axes[axis].search.is_none() && !axes[axis].levels.iter().any(|level| test.fits(level)) {
             let message = format!("no value of axis `{}` fits this", entry.key);
             let labels: Vec<&str> = axes[axis].levels.iter().take(12).map(|l| l.label.as_str()).collect();
             let help = format!("its values are such as {}", labels.join(", "));
