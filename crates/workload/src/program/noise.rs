@@ -13,7 +13,7 @@
 //!
 //! Cost: one draw, and a search in the list, for each computation.
 
-use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Sent};
+use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Counted};
 use crate::text;
 use base::{
     index::RankId,
@@ -299,8 +299,8 @@ impl Program for Noisy {
         self.inner.note(noted);
     }
 
-    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-        self.inner.sent(rank)
+    fn sent(&self, rank: RankId, most: u64) -> Option<Counted> {
+        self.inner.sent(rank, most)
     }
 }
 
