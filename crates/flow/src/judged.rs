@@ -36,6 +36,7 @@ pub fn judge(
         }
     }
     stuck.flag(&mut verdict);
+    ended.observer.tally.flag(&mut verdict);
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     let seen = Seen {

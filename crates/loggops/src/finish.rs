@@ -75,7 +75,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     }
     // What was begun in time may be over too late, or never: costs are cut at the end of all times.
     let in_time = |end: Ps| end <= setup.limit && end < LONGEST;
-    let mut verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count());
+    let mut verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count(), &observer);
     if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
         verdict.flag("starts-in-past");
     }
@@ -88,7 +88,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
         Counts { injected, delivered, in_flight: injected - delivered }
     };
     summary.messages = Some(counts(0, makespans.len()));
-    summary.bytes_delivered = observer.ranks.iter().map(|r| r.received_bytes).sum();
+    summary.bytes_delivered = observer.ranks.iter().map(|r| r.received_bytes).fold(0, u64::saturating_add);
     for (n, job) in setup.jobs.iter().enumerate() {
         let (from, to) = (cx.bases[n].index(), cx.bases[n + 1].index());
         let part = &observer.ranks[from..to];
@@ -166,7 +166,7 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
     sum
 }
 
-fn verdict(stuck: &Stuck, dry: bool, late: usize) -> Verdict {
+fn verdict(stuck: &Stuck, dry: bool, late: usize, observer: &Observer) -> Verdict {
     let mut verdict = Verdict::ok();
     if dry && late > 0 && stuck.is_done() {
         let ranks = format!("{LIMIT_FIRST}: {late} ranks would be over later");
@@ -181,5 +181,6 @@ fn verdict(stuck: &Stuck, dry: bool, late: usize) -> Verdict {
         verdict.detail.extend(stuck.lines());
     }
     stuck.flag(&mut verdict);
+    tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), &mut verdict);
     verdict
 }

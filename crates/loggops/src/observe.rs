@@ -160,12 +160,12 @@ impl Observer {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
             sum.messages += c.messages;
-            sum.bytes += c.bytes;
+            sum.bytes = sum.bytes.saturating_add(c.bytes);
             sum.busy += c.busy;
         }
         for (key, (messages, bytes)) in other.pairs {
             let sum = self.pairs.entry(key).or_default();
-            *sum = (sum.0 + messages, sum.1 + bytes);
+            *sum = (sum.0 + messages, sum.1.saturating_add(bytes));
         }
         for (key, times) in other.messages {
             self.messages.entry(key).or_default().merge(&times);
@@ -224,20 +224,21 @@ impl Observer {
         self.sizes.record(s.bytes, s.collective > 0, sent);
         let rank = self.times(s.host);
         if within {
-            rank.within = (rank.within.0 + 1, rank.within.1 + s.bytes);
+            rank.within = (rank.within.0 + 1, rank.within.1.saturating_add(s.bytes));
         }
         rank.overhead += s.end - s.start;
         rank.transfer += s.arrival - s.start;
         rank.sent += 1;
-        rank.bytes += s.bytes;
+        // Where sums end, the verdict says so.
+        rank.bytes = rank.bytes.saturating_add(s.bytes);
         if self.measure.pairs {
             let sum = self.pairs.entry((s.host, s.to)).or_default();
-            *sum = (sum.0 + 1, sum.1 + s.bytes);
+            *sum = (sum.0 + 1, sum.1.saturating_add(s.bytes));
         }
         if s.collective > 0 {
             let sum = self.collective(s.host, s.collective);
             sum.messages += 1;
-            sum.bytes += s.bytes;
+            sum.bytes = sum.bytes.saturating_add(s.bytes);
             sum.busy += s.end - s.start;
         }
         if self.measure.operations {
@@ -305,7 +306,7 @@ impl Observer {
             Act::Calc => rank.compute += e.end - e.start,
             Act::Recv => {
                 rank.received += 1;
-                rank.received_bytes += e.bytes;
+                rank.received_bytes = rank.received_bytes.saturating_add(e.bytes);
             }
             _ => {}
         }

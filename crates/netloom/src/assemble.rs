@@ -212,6 +212,11 @@ vcs = 1
             (&[("job.1.ranks", "10001")][..], "10001 ranks do not fit on 10000 free terminals"),
             (&[("job.0.ranks", "90000")], "no terminal is left"),
             (&[("job.0.ranks", "90001")], "90001 ranks do not fit on 90000 free terminals"),
+            // The pattern, which takes powers of two, is not asked.
+            (
+                &[("job.0.workload", "bit-complement"), ("job.0.ranks", "90003")],
+                "90003 ranks do not fit on 90000 free terminals",
+            ),
             (&[("job.1.start", "2 us")], "the job would start when the run is over"),
             (&[("job.0.workload", "matrix"), ("job.0.file", "/nowhere")], "at most 16384 ranks"),
             (&noisy, "cannot be read"),

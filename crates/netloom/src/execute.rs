@@ -207,4 +207,20 @@ mod tests {
         }
         assert!(refused > 10, "{refused} refused of {} bytes", state.len());
     }
+
+    /// Twelve messages of 2^62 bytes: no sum of 64 bits holds them.
+    #[test]
+    fn sums_of_bytes_that_do_not_fit_are_said() {
+        let text = TEXT
+            .replace(
+                r#"workload = "uniform", message = "512 B", load = 0.3"#,
+                r#"workload = "collective", operation = "alltoall", vector = "4611686018427387904 B""#,
+            )
+            .replace(r#"kind = "packet", packet = "512 B", chunk = "64 B""#, r#"kind = "delay""#)
+            .replace(r#"duration = "4 us""#, r#"until = "workload-done""#);
+        let prepared = Experiment::from_text(text).prepare(&Silent).unwrap_or_else(|e| panic!("{e}"));
+        let finished = execute(&prepared, &Silent).unwrap_or_else(|e| panic!("{e}"));
+        let flags = finished.summary.verdict.flags;
+        assert!(flags.iter().any(|flag| flag == "clipped-sums"), "{flags:?}");
+    }
 }

@@ -127,6 +127,9 @@ fn work_early(
         return (None, context.asked.then_some(context.ranks));
     }
     let asked = context.ranks;
+    if are_too_many(job, workload, asked, free) {
+        return (None, Some(asked));
+    }
     let Some((Some(work), compute_ppb)) = worked(job, workload, &context, diagnostics) else {
         return (None, None);
     };
@@ -161,6 +164,11 @@ struct Site<'a> {
     has_network: bool,
     bandwidth: Option<Bandwidth>,
     seed: u64,
+}
+
+/// True if so many ranks do not fit, whatever the workload makes of them. It is not built then: patterns look at each rank.
+fn are_too_many(job: &Job, workload: &WorkloadEntry, ranks: u32, free: u32) -> bool {
+    workload.takes != Takes::Program && ranks.div_ceil(each(job)) > free
 }
 
 /// Ranks that share a terminal.
@@ -268,6 +276,8 @@ fn build_job(
     context.names = Arc::new(listed.iter().flatten().flat_map(|at| hosts(site.fabric, at)).collect());
     let (work, compute_ppb) = match early.filter(|early| early.asked == ranks) {
         Some(Early { setup, .. }) => (Some(setup.work), setup.compute_ppb),
+        // The placement says so.
+        None if are_too_many(job, workload, ranks, free.len() as u32) => (None, JobSetup::COMPUTE_AS_IS),
         None => worked(job, workload, &context, diagnostics)?,
     };
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
@@ -369,4 +379,26 @@ fn larger(mut problem: Problem, room: u64) -> Problem {
     let more = format!("; enlarge the network, as `--set fabric.terminals={room}` does a single switch");
     problem.help.get_or_insert_default().push_str(&more);
     problem
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Experiment, Silent};
+
+    /// The pattern takes powers of two: it is not asked.
+    #[test]
+    fn ranks_that_do_not_fit_are_refused_before_their_pattern_is_built() {
+        let text = r#"
+            experiment = { duration = "4 us" }
+            routing = { algorithm = "shortest-path" }
+            job = [{ workload = "bit-complement", ranks = 9, message = "512 B", load = 0.3 }]
+            model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+            [fabric]
+            topology = "single-switch"
+            terminals = 4
+            link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+        "#;
+        let why = Experiment::from_text(text).prepare(&Silent).err().map(|e| e.to_string());
+        assert!(why.is_some_and(|why| why.contains("9 ranks do not fit on 4 free terminals")));
+    }
 }

@@ -1,6 +1,9 @@
 //! The page of runs: of one that has just ended, or of some that were stored.
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    part_file,
+};
 use report::page::{self, Finished as Shown};
 use results::{
     output::{Manifest, read_run},
@@ -126,12 +129,10 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     // Beside it and renamed, so that it is never half there; pipes and devices are written to.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    let written = if path.exists() && !path.is_file() {
-        std::fs::write(path, text)
-    } else {
-        std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path))
-    };
-    written.map_err(|e| {
+    if path.exists() && !path.is_file() {
+        return part_file::write_through(path, text.as_bytes());
+    }
+    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).map_err(|e| {
         let _ = std::fs::remove_file(&beside);
         Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
     })

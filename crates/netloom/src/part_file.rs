@@ -53,13 +53,26 @@ impl PartFile {
     }
 }
 
-/// Writes a file that a user named, or none of it; what is there stays until it is whole. Pipes and devices are written to.
+/// Writes to a pipe or a device. A named FIFO would keep us until somebody reads it.
+///
+/// # Errors
+/// If it is a named FIFO, or cannot be written.
+pub(crate) fn write_through(to: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let fifo = base::input::is_named_fifo(to).map_err(|e| unwritable(to, &e))?;
+    if fifo {
+        let why = "it is a FIFO: give a file, or /dev/stdout before a pipe";
+        return Err(unwritable(to, &io::Error::other(why)));
+    }
+    fs::write(to, bytes).map_err(|e| unwritable(to, &e))
+}
+
+/// Writes a file that a user named, or none of it; what is there stays until it is whole. Pipes and devices are written to, but no named FIFOs.
 ///
 /// # Errors
 /// If it is there and may not be replaced, or cannot be written.
 pub fn write(to: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
     if force && to.exists() && !to.is_file() {
-        return fs::write(to, bytes).map_err(|e| unwritable(to, &e));
+        return write_through(to, bytes);
     }
     // A link keeps leading where it does.
     let part = PartFile::new(&to.canonicalize().unwrap_or_else(|_| to.to_owned()), force)?;
@@ -92,6 +105,27 @@ mod written {
         assert!(write(&long, b"new", true).is_err());
         assert_eq!(fs::read(&long).expect("read"), b"old");
         assert_eq!(fs::read_dir(root.path()).expect("read").count(), 2);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod pipes {
+    #![allow(clippy::expect_used, reason = "tests")]
+
+    use super::*;
+    use std::{process::Command, sync::mpsc, time::Duration};
+
+    /// Nobody reads it, so that opening it would wait for ever.
+    #[test]
+    fn a_named_fifo_is_refused_at_once() {
+        let root = tempfile::tempdir().expect("a directory");
+        let to = root.path().join("fifo");
+        assert!(Command::new("mkfifo").arg(&to).status().expect("mkfifo runs").success());
+        let (done, end) = mpsc::channel();
+        std::thread::spawn(move || done.send(write(&to, b"new", true).map_err(|e| e.to_string())));
+        let written = end.recv_timeout(Duration::from_secs(20)).expect("it does not wait");
+        assert!(written.is_err_and(|e| e.contains("it is a FIFO")));
+        write(Path::new("/dev/null"), b"new", true).expect("devices are written to");
     }
 }
 

@@ -112,6 +112,7 @@ fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
         }
     }
     ended.stuck.flag(verdict);
+    ended.observer.tally.flag(verdict);
 }
 
 /// Of a run that ends at a time: sources that starve or fall behind, packets that pile up.

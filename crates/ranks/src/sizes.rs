@@ -37,7 +37,7 @@ impl SizeSums {
     /// Adds what others sent.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.squares = self.squares.saturating_add(other.squares);
     }
 

@@ -16,7 +16,7 @@ use base::{
 };
 use model::setup::JobOf;
 use results::{
-    summary::{Nodes, Sent},
+    summary::{Nodes, Sent, Verdict},
     table::{Cell, Column, Table},
     timeline,
 };
@@ -52,10 +52,10 @@ impl Sums {
         self.transfer += other.transfer;
         self.last = self.last.max(other.last);
         self.operations += other.operations;
-        self.sent = (self.sent.0 + other.sent.0, self.sent.1 + other.sent.1);
+        self.sent = (self.sent.0 + other.sent.0, self.sent.1.saturating_add(other.sent.1));
         self.received =
             (self.received.0 + other.received.0, self.received.1.saturating_add(other.received.1));
-        self.within = (self.within.0 + other.within.0, self.within.1 + other.within.1);
+        self.within = (self.within.0 + other.within.0, self.within.1.saturating_add(other.within.1));
     }
 }
 
@@ -107,9 +107,10 @@ impl Tally {
         rank.last = rank.last.max(f.time);
         match f.kind {
             Kind::Send => {
-                rank.sent = (rank.sent.0 + 1, rank.sent.1 + f.bytes);
+                // Where sums end, `flag_clipped` says so.
+                rank.sent = (rank.sent.0 + 1, rank.sent.1.saturating_add(f.bytes));
                 if f.within {
-                    rank.within = (rank.within.0 + 1, rank.within.1 + f.bytes);
+                    rank.within = (rank.within.0 + 1, rank.within.1.saturating_add(f.bytes));
                 }
                 let sent = || SentMessage { job, time: f.time, within: f.within };
                 self.sizes.record(f.bytes, f.collective > 0, sent);
@@ -124,7 +125,7 @@ impl Tally {
             sum.busy += f.busy;
             if f.kind == Kind::Send {
                 sum.messages += 1;
-                sum.bytes += f.bytes;
+                sum.bytes = sum.bytes.saturating_add(f.bytes);
             }
         }
         if keep {
@@ -148,12 +149,17 @@ impl Tally {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
             sum.messages += c.messages;
-            sum.bytes += c.bytes;
+            sum.bytes = sum.bytes.saturating_add(c.bytes);
             sum.busy += c.busy;
         }
         self.sizes.merge(other.sizes);
         self.rows.extend(other.rows);
         self.met.extend(other.met);
+    }
+
+    /// Flags sums of bytes that do not fit.
+    pub fn flag(&self, verdict: &mut Verdict) {
+        flag_clipped(self.ranks.iter().map(|(_, sums)| sums.sent.1), verdict);
     }
 
     /// What ranks sent to others of their terminal and elsewhere; none where no terminal is shared and no node is described.
@@ -248,6 +254,16 @@ impl Tally {
             }
         }
         table
+    }
+}
+
+/// Flags what ranks sent if it is more than 64 bits hold, from the bytes of each: sums of any parts of it may then end at 2^64 - 1.
+pub fn flag_clipped(sent: impl Iterator<Item = u64>, verdict: &mut Verdict) {
+    let total: u128 = sent.map(u128::from).sum();
+    if total >= u128::from(u64::MAX) {
+        verdict.flag("clipped-sums");
+        let why = "ranks sent 2^64 bytes or more: sums of bytes end at 2^64 - 1, also where they are larger";
+        verdict.detail.push(why.to_owned());
     }
 }
 
@@ -380,6 +396,33 @@ mod tests {
         },
         registry::Work,
     };
+
+    /// Messages of 2^62 bytes, of which four are more than a sum of 64 bits holds.
+    #[test]
+    fn sums_of_bytes_end_at_64_bits_and_say_so() {
+        let sends = |count: u32| {
+            let mut tally = Tally::new(true, 1);
+            for _ in 0..count {
+                let op = Op { collective: 1, ..send(1, 1 << 62, 0) };
+                let mut finished = Finished::new(&op, TerminalId::new(0), 0, 0, 0, 52, 0);
+                finished.within = true;
+                tally.add(&finished, 0, GlobalRank::new(0), false);
+            }
+            tally
+        };
+        let judged = |tally: &Tally| {
+            let mut verdict = Verdict::ok();
+            tally.flag(&mut verdict);
+            (tally.ranks.get(0).map(|sums| [sums.sent.1, sums.within.1]), verdict.flags)
+        };
+        assert_eq!(judged(&sends(3)), (Some([3 << 62; 2]), Vec::new()));
+        let clipped = (Some([u64::MAX; 2]), vec!["clipped-sums".to_owned()]);
+        assert_eq!(judged(&sends(4)), clipped);
+        let mut both = sends(2);
+        both.merge(sends(2));
+        assert_eq!(judged(&both), clipped);
+        assert_eq!(both.collectives[&(0, 1)].bytes, u64::MAX);
+    }
 
     /// What belongs to collectives is summed by job and collective in a table of its own, which is there if there is one.
     #[test]

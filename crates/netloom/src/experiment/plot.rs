@@ -171,10 +171,10 @@ pub struct PlotSpec {
 pub fn take(root: &mut Table, axes: &[Axis], diagnostics: &mut Diagnostics) -> Vec<PlotSpec> {
     let Some(at) = root.entries.iter().position(|e| e.key == PLOT.name) else { return Vec::new() };
     let entry = root.entries.remove(at);
-    let mut plots: Vec<PlotSpec> = Vec::new();
+    let (mut plots, mut named): (Vec<PlotSpec>, _) = (Vec::new(), 0);
     for (table, home) in tables_of(&entry, PLOT.name, diagnostics) {
         let number = plots.len() + 1;
-        plots.extend(read_plot(table, home, number, axes, diagnostics));
+        plots.extend(read_plot(table, home, number, axes, &mut named, diagnostics));
         let [before @ .., last] = plots.as_slice() else { continue };
         if before.iter().any(|p| p.name == last.name) {
             let message = format!("two figures are called \"{}\"", last.name);
@@ -189,6 +189,7 @@ fn read_plot(
     home: Place,
     number: usize,
     axes: &[Axis],
+    named: &mut usize,
     diagnostics: &mut Diagnostics,
 ) -> Option<PlotSpec> {
     let before = diagnostics.len();
@@ -206,7 +207,7 @@ fn read_plot(
     }
     let only = match table.get("only").map(|e| (&e.node.data, e.key_place)) {
         None => Vec::new(),
-        Some((Data::Table(table), place)) => conditions(table, place, axes, diagnostics),
+        Some((Data::Table(table), place)) => conditions(table, place, axes, named, diagnostics),
         Some((_, place)) => {
             let help = "write `only = { traffic = \"uniform\" }`";
             diagnostics.push(Diagnostic::new(place, "`only` must be a table of axes and values").help(help));

@@ -153,3 +153,36 @@ impl<'a> Walk<'a> {
         (&self.experiment, other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with the series of an axis `n` of so many values and what follows.
+    fn mistakes(count: usize, rest: &str) -> Vec<String> {
+        let axis = format!("[[sweep.axis]]\npath = \"job.0.n\"\nfrom = 1\nto = {count}\ncount = {count}\n");
+        let mut diagnostics = Diagnostics::default();
+        assert!(read("x", &(axis + rest), &[], &mut diagnostics).is_some());
+        diagnostics.sorted().iter().map(|d| d.message.clone()).collect()
+    }
+
+    /// Each is compared with others of its kind or with all values of an axis.
+    #[test]
+    fn tables_and_conditions_of_a_series_are_bounded() {
+        let (skip, plot) = ("[[sweep.skip]]\nn = 5\n", "[[plot]]\nx = \"n\"\ny = \"latency_ps.mean\"\n");
+        assert_eq!(mistakes(9, &skip.repeat(1000)), Vec::<String>::new());
+        assert_eq!(mistakes(9, &plot.repeat(1000)), Vec::<String>::new());
+        let unfit = "[[sweep.skip]]\nn = \"> 200000\"\n".repeat(60_000);
+        let why = "there are 60000 [[sweep.skip]]; a file has 1000 at most";
+        assert_eq!(mistakes(50_000, &unfit), [why]);
+        assert_eq!(mistakes(9, &"[[sweep.skip]]\nn = \"> 9\"\n".repeat(1000)).len(), 100);
+        let why = "there are 1001 [[plot]]; a file has 1000 at most";
+        assert_eq!(mistakes(9, &plot.repeat(1001)), [why]);
+        let long = format!("n = {:?}\n", vec![5; 600]);
+        let why = "the conditions up to here name 1200 values, at most 1000";
+        let skips = format!("[[sweep.skip]]\n{long}").repeat(4);
+        assert_eq!(mistakes(9, &skips), [why]);
+        let plots = format!("{plot}[plot.only]\n{long}").repeat(4);
+        assert_eq!(mistakes(9, &plots), [why]);
+    }
+}

@@ -10,7 +10,7 @@ use super::{
     tree::{Data, Entry, Node, Table},
 };
 use base::{
-    diag::{Diagnostic, Diagnostics, Place},
+    diag::{Diagnostic, Diagnostics, Place, SHOWN},
     param::{Kind, Param},
     registry::{About, nearest},
 };
@@ -18,6 +18,11 @@ use model::section::Section;
 
 /// Most values of an axis.
 const MAX_VALUES: u64 = 100_000;
+
+/// Most tables of a name, such as `[[plot]]`.
+const MAX_TABLES: usize = 1000;
+/// Most values that the conditions of a file name: each is compared with all values of its axis.
+const MAX_CONDITIONS: usize = 1000;
 
 /// Most points of a sweep.
 pub const MAX_POINTS: usize = 1_000_000;
@@ -225,9 +230,9 @@ pub fn take(root: &mut Table, diagnostics: &mut Diagnostics) -> Option<Sweep> {
         let diagnostic = Diagnostic::new(entry.key_place, "[sweep] has no axis and no repetitions");
         diagnostics.push(diagnostic.help("add [[sweep.axis]] with `path` and `values`, or `repetitions`"));
     }
-    let mut skips = Vec::new();
+    let (mut skips, mut named) = (Vec::new(), 0);
     for (table, home) in tables("skip", diagnostics) {
-        skips.push(conditions(table, home, &axes, diagnostics));
+        skips.push(conditions(table, home, &axes, &mut named, diagnostics));
     }
     let repetitions = if section.complete { section.values.int("repetitions") } else { 1 };
     Some(Sweep { axes, repetitions, skips })
@@ -239,7 +244,7 @@ fn tables<'a>(sweep: &'a Table, name: &str, diagnostics: &mut Diagnostics) -> Ve
     sweep.get(name).map_or_else(Vec::new, |entry| tables_of(entry, &full, diagnostics))
 }
 
-/// The tables of `[[NAME]]`; anything else is reported.
+/// The tables of `[[NAME]]`; anything else is reported, and more than a file may have.
 pub(super) fn tables_of<'a>(
     entry: &'a Entry,
     name: &str,
@@ -250,11 +255,17 @@ pub(super) fn tables_of<'a>(
         Data::Table(table) => Some((table, item.place)),
         _ => None,
     };
-    let all: Vec<_> = items.iter().filter_map(table).collect();
+    let mut all: Vec<_> = items.iter().filter_map(table).collect();
     if all.len() != items.len() || items.is_empty() {
         let message = format!("`{name}` must be a list of tables");
         let help = format!("write [[{name}]] with its keys below");
         diagnostics.push(Diagnostic::new(entry.key_place, message).help(help));
+    }
+    if let Some(item) = items.get(MAX_TABLES) {
+        let message = format!("there are {} [[{name}]]; a file has {MAX_TABLES} at most", items.len());
+        diagnostics.push(Diagnostic::new(item.place, message));
+        // Nor are they read: each may be wrong.
+        all.clear();
     }
     all
 }
@@ -453,15 +464,27 @@ fn zipped(node: Node, paths: usize, diagnostics: &mut Diagnostics) -> Option<Vec
     }
 }
 
-/// Conditions on axes by their names, at least one; what no value fits is reported.
+/// Conditions on axes by their names, at least one; what no value fits is reported. `named` counts the values that conditions before them name.
 pub(super) fn conditions(
     table: &Table,
     home: Place,
     axes: &[Axis],
+    named: &mut usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Condition> {
     let mut tests = Vec::new();
     for entry in &table.entries {
+        let fitted = *named <= MAX_CONDITIONS;
+        *named += if let Data::List(items) = &entry.node.data { items.len() } else { 1 };
+        if *named > MAX_CONDITIONS {
+            if fitted {
+                let message =
+                    format!("the conditions up to here name {named} values, at most {MAX_CONDITIONS}");
+                let help = "an axis's name and \"< 5\" or \">= 1 KiB\" leaves out many values at once";
+                diagnostics.push(Diagnostic::new(entry.node.place, message).help(help));
+            }
+            break;
+        }
         let Some(axis) = axes.iter().position(|axis| axis.name == entry.key) else {
             let names = || axes.iter().map(|axis| axis.name.as_str());
             let mut diagnostic =
@@ -475,7 +498,9 @@ pub(super) fn conditions(
             continue;
         };
         let test = test(&entry.node);
-        if !axes[axis].levels.iter().any(|level| test.fits(level)) && axes[axis].search.is_none() {
+        // What fits no value was compared with all: not for more mistakes than are shown.
+        let few = diagnostics.len() < SHOWN;
+        if few && axes[axis].search.is_none() && !axes[axis].levels.iter().any(|level| test.fits(level)) {
             let message = format!("no value of axis `{}` fits this", entry.key);
             let labels: Vec<&str> = axes[axis].levels.iter().take(12).map(|l| l.label.as_str()).collect();
             let help = format!("its values are such as {}", labels.join(", "));

@@ -38,6 +38,11 @@ pub(crate) const ABOUT: About = About {
     ],
 };
 
+/// Draws that a burst takes, with the pause before it.
+const DRAWS_OF_BURST: f64 = 4.0;
+/// Most draws for a message in the mean: a hundredth of a second.
+const MOST_DRAWS: f64 = 1_048_576.0;
+
 struct OnOff {
     slots: Slots,
     alpha: f64,
@@ -54,6 +59,13 @@ fn slots_before(u: f64, chance: f64) -> u64 {
 }
 
 impl OnOff {
+    /// Chance that a burst brings a message: in its first slot, or in another before it ends.
+    fn chance_of_burst(&self) -> f64 {
+        let ends = 1.0 - (1.0 - self.beta) * (1.0 - self.rate);
+        let later = if ends > self.beta { 1.0 - self.beta / ends } else { 0.0 };
+        self.rate + (1.0 - self.rate) * later
+    }
+
     /// Slots from one in state `on` to the next message, at least 1; `None` beyond all time.
     fn gap(&self, mut on: bool, mut draw: Stream) -> Option<u64> {
         // What ends a run of slots that are on and empty: leaving, or a message.
@@ -101,7 +113,17 @@ pub(crate) fn build(context: &ArrivalContext, values: &Values) -> Result<Arc<dyn
         let help = format!("at most {most:.6}; lower `beta`, raise `alpha`, or shorten `slot`");
         return Err(vec![Problem::new("load", message).help(help)]);
     }
-    Ok(Arc::new(OnOff { slots, alpha, beta, rate: rate.min(1.0), seed: context.seed, job: context.job }))
+    let made = OnOff { slots, alpha, beta, rate: rate.min(1.0), seed: context.seed, job: context.job };
+    let draws = DRAWS_OF_BURST / made.chance_of_burst();
+    if draws > MOST_DRAWS {
+        let message = format!(
+            "a load of {} leaves most bursts empty: {draws:.3e} draws for each message, at most {MOST_DRAWS}",
+            context.load
+        );
+        let help = "raise the load, make `slot` longer or `beta` smaller; `poisson` takes any load";
+        return Err(vec![Problem::new("load", message).help(help)]);
+    }
+    Ok(Arc::new(made))
 }
 
 #[cfg(test)]
@@ -163,5 +185,19 @@ mod tests {
         let full = build(&context(16.0 / 2.0), &values(0.5, 0.0)).unwrap();
         assert!(full.time(RankId::new(0), 0, 0).is_some());
         assert_eq!(build(&context(9.0), &values(0.1, 0.1)).err().unwrap()[0].key, "load");
+    }
+
+    /// Bursts without a message are drawn one by one, so that a message must not take millions of them.
+    #[test]
+    fn loads_that_leave_nearly_all_bursts_empty_are_refused() {
+        // At a rate of 2 load / 16 a burst of one slot brings a message.
+        let at = |load| build(&context(load), &values(1.0, 1.0)).err().map(|p| p[0].message.clone());
+        assert!(at(4e-5).is_none());
+        let refused = at(2e-5).unwrap();
+        assert!(refused.contains("draws for each message, at most 1048576"), "{refused}");
+        // A burst that never ends brings its message, until the chance is too small to be told from none.
+        let long = ArrivalContext { bytes: 1 << 60, ..context(1e-9) };
+        assert!(build(&context(1e-9), &values(0.5, 0.0)).is_ok());
+        assert_eq!(build(&long, &values(0.5, 0.0)).err().unwrap()[0].key, "load");
     }
 }

@@ -79,10 +79,11 @@ impl LevelPattern {
     pub fn parse(text: &str, part: u32) -> Result<Self, String> {
         let text = text.trim();
         if let Some((first, second)) = text.strip_prefix("ptrnvsptrn:").unwrap_or(text).split_once("::") {
-            let (first, second) = (Self::parse(first, part)?, Self::parse(second, part)?);
-            if matches!(first, Self::Versus(..)) || matches!(second, Self::Versus(..)) {
+            // Judged before they are read: a text of thousands would go thousands of calls deep.
+            if second.contains("::") {
                 return Err("patterns are merged by two".to_owned());
             }
+            let (first, second) = (Self::parse(first, part)?, Self::parse(second, part)?);
             return Ok(Self::Versus(Box::new(first), Box::new(second), part));
         }
         let (name, rest) = text.split_once(':').map_or((text, None), |(n, r)| (n, Some(r)));

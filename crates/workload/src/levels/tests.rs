@@ -83,4 +83,7 @@ fn texts_are_read_and_written() {
         assert!(LevelPattern::parse(text, 2).is_err(), "{text}");
     }
     assert!(LevelPattern::parse("bisekt", 2).unwrap_err().contains("bisect"));
+    // Not one call inside the other for each.
+    let many = vec!["rand"; 100_000].join("::");
+    assert_eq!(LevelPattern::parse(&many, 2).unwrap_err(), "patterns are merged by two");
 }

@@ -34,6 +34,8 @@ pub(crate) const ABOUT: About = About {
 
 /// Most routers with terminals whose distances are kept in a table.
 const MAX_ROUTERS: usize = 16_384;
+/// Most messages: times the longest distance or the most rounds, they are a sum of 64 bits.
+const MOST_MESSAGES: u64 = 1 << 45;
 
 /// Terminal of each group of ranks.
 type Placed = Column<GroupId, TerminalId>;
@@ -62,7 +64,12 @@ pub(crate) fn build(
     let Some(program) = context.program else { return Ok(greedy) };
     let reported = |message: String| vec![Problem::new("placement", message)];
     let mut task = Task::new(context, ranks).map_err(reported)?;
-    for pair in matrix::pairs(program, context.each).map_err(|damage| reported(damage.0))? {
+    let pairs = matrix::pairs(program, context.each).map_err(|damage| reported(damage.0))?;
+    if pairs.iter().map(|pair| pair.messages).sum::<u64>() > MOST_MESSAGES {
+        let message = format!("there are more than {MOST_MESSAGES} messages, whose hops are not added up");
+        return Err(reported(message));
+    }
+    for pair in pairs {
         if pair.high.index() < ranks {
             task.partners[pair.low].push((pair.high, pair.messages));
             task.partners[pair.high].push((pair.low, pair.messages));
@@ -319,14 +326,31 @@ mod tests {
         placement::testing::{grid, place_program},
         program::{
             generate::{
-                bt, lu,
-                testing::{asking, defaults, hops},
+                bt, lu, milc,
+                testing::{asking, defaults, hops, made},
             },
             matrix::testing::Known,
         },
     };
     use base::param::Value;
     use std::sync::Arc;
+
+    /// Sums that do not fit 64 bits would choose any placement.
+    #[test]
+    fn more_messages_than_can_be_weighed_are_refused() {
+        let fabric = grid("torus", &[4, 4], 1);
+        let placed = |rounds: u64| {
+            let given = [("iterations", Value::Int(1 << 32)), ("cg_iterations", Value::Int(rounds))];
+            let program = Known(made(&milc::ABOUT, milc::build, 16, &given));
+            let effort = Values::default().with("effort", Value::Int(1));
+            place_program(&fabric, build, &effort, 16, Some(&program)).map_err(|p| p[0].message.clone())
+        };
+        assert!(placed(1).is_ok());
+        let refused = placed(1 << 14).unwrap_err();
+        assert_eq!(refused, "there are more than 35184372088832 messages, whose hops are not added up");
+        let refused = placed(1 << 32).unwrap_err();
+        assert_eq!(refused, "there are more than 2^64 messages, which are not counted");
+    }
 
     /// Fewer hops than both of HAEC-SIM's mappings, on a mesh and a torus.
     #[test]

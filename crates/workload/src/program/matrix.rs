@@ -1,12 +1,18 @@
 //! Who sends how many messages to whom: the traffic matrix of a program, without collectives.
 
-use super::{Batch, Damage, Kind, Program, mpi::Sent};
+use super::{
+    Batch, Damage, Kind, Program,
+    mpi::{Counted, Sent},
+};
 use base::{index::RankId, numbers, sorted::SortedMap};
 
 numbers! {
     /// Consecutive ranks that share a terminal, so many to each: what a placement places. Mostly one rank is one group.
     GroupId(u32);
 }
+
+/// Most steps in which the messages of a rank are counted: some seconds.
+const MOST_STEPS: u64 = 1 << 26;
 
 /// Messages between two groups of ranks, in both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +29,19 @@ pub struct Pair {
 /// the rank's operations.
 ///
 /// # Errors
-/// If the program's source is damaged.
-pub fn sent(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
-    program.sent(rank).map_or_else(|| read(program, rank), Ok)
+/// If the program's source is damaged, or its messages are too many to be counted.
+pub fn sent(program: &dyn Program, rank: RankId) -> Counted {
+    program.sent(rank, MOST_STEPS).unwrap_or_else(|| read(program, rank))
+}
+
+/// Of messages whose number does not fit 64 bits.
+#[must_use]
+pub fn beyond_64_bits() -> Damage {
+    Damage("there are more than 2^64 messages, which are not counted".to_owned())
 }
 
 /// What a rank sends outside of collectives, counted by reading its operations.
-fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
+fn read(program: &dyn Program, rank: RankId) -> Counted {
     let mut totals: SortedMap<(RankId, u64), u64> = SortedMap::new();
     let (mut cursor, mut batch) = (program.open(rank), Batch::default());
     loop {
@@ -45,18 +57,20 @@ fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
     Ok(totals.into_iter().map(|((peer, bytes), messages)| Sent { peer, bytes, messages }).collect())
 }
 
-/// The pairs of different groups, of `each` ranks, that send to each other: by lower, then higher group.
+/// The pairs of different groups, of `each` ranks, that send to each other: by lower, then higher group. No sum of their messages leaves 64 bits.
 ///
 /// # Errors
-/// If the program's source is damaged.
+/// As [`sent`].
 pub fn pairs(program: &dyn Program, each: u32) -> Result<Vec<Pair>, Damage> {
     let mut all: Vec<Pair> = Vec::new();
     let group_of = |rank: RankId| GroupId::new(rank.number() / each);
+    let mut total = 0u64;
     for rank in RankId::first(program.ranks()) {
         // Messages of different sizes to the same peer stand side by side.
         let (first, group) = (all.len(), group_of(rank));
         for s in sent(program, rank)?.into_iter().filter(|s| group_of(s.peer) != group) {
             let (low, high) = (group.min(group_of(s.peer)), group.max(group_of(s.peer)));
+            total = total.checked_add(s.messages).ok_or_else(beyond_64_bits)?;
             match all[first..].last_mut() {
                 Some(last) if (last.low, last.high) == (low, high) => last.messages += s.messages,
                 _ => all.push(Pair { low, high, messages: s.messages }),
@@ -94,8 +108,8 @@ pub(crate) mod testing {
             String::new()
         }
 
-        fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-            self.0.sent(rank)
+        fn sent(&self, rank: RankId, most: u64) -> Option<Counted> {
+            self.0.sent(rank, most)
         }
     }
 

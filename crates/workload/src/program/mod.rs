@@ -407,8 +407,8 @@ pub trait Program: Send + Sync {
     }
 
     /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations
-    /// ([`matrix::sent`] reads them).
-    fn sent(&self, _rank: RankId) -> Option<Vec<mpi::Sent>> {
+    /// ([`matrix::sent`] reads them). See [`mpi::Script::sent`].
+    fn sent(&self, _rank: RankId, _most: u64) -> Option<mpi::Counted> {
         None
     }
 }

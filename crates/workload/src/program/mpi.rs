@@ -364,6 +364,9 @@ pub struct Sent {
     pub messages: u64,
 }
 
+/// Messages by peer and size ascending, or why they are not counted.
+pub type Counted = Result<Vec<Sent>, Damage>;
+
 /// Where calls come from. Calls carry a position for diagnoses, which [`Script::describe`] explains.
 pub trait Script: Send + Sync {
     /// Number of ranks.
@@ -407,8 +410,8 @@ pub trait Script: Send + Sync {
     }
 
     /// What the rank's point-to-point calls send, by peer and size ascending, if the source knows without reading them all.
-    /// Collectives are not in it.
-    fn sent(&self, _rank: RankId) -> Option<Vec<Sent>> {
+    /// Collectives are not in it. They are not counted if that takes more than `most` steps, or a number of them does not fit 64 bits.
+    fn sent(&self, _rank: RankId, _most: u64) -> Option<Counted> {
         None
     }
 

@@ -13,7 +13,7 @@
 //!
 //! Cost: one draw, and a search in the list, for each computation.
 
-use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Sent};
+use super::{Batch, Cursor, Damage, Kind, Program, Remark, mpi::Counted};
 use crate::text;
 use base::{
     index::RankId,
@@ -124,7 +124,8 @@ impl Interruptions {
 fn interruption(line: &str) -> Result<(Ps, Ps), (&str, String)> {
     let words: Vec<&str> = line.split([' ', '\t', ',']).filter(|word| !word.is_empty()).collect();
     let [begin, length] = words[..] else {
-        let wrong = words.get(2).or(words.last()).copied().unwrap_or("");
+        // A line of commas has no words.
+        let wrong = words.get(2).or(words.last()).copied().unwrap_or(line);
         return Err((wrong, "a line is `begin length`, as in `1000.5 2us`".to_owned()));
     };
     Ok((time(begin)?, time(length)?))
@@ -298,8 +299,8 @@ impl Program for Noisy {
         self.inner.note(noted);
     }
 
-    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-        self.inner.sent(rank)
+    fn sent(&self, rank: RankId, most: u64) -> Option<Counted> {
+        self.inner.sent(rank, most)
     }
 }
 
@@ -403,6 +404,7 @@ mod tests {
             [(2, "x".to_owned()), (3, "4".to_owned()), (4, "7".to_owned()), (5, "-1".to_owned())]
         );
         assert_eq!(wrong("10 5\n12 1\n"), [(2, "12 1".to_owned())]);
+        assert_eq!(wrong(" ,, # none\n"), [(1, ",,".to_owned())]);
         assert_eq!(wrong("0 5\n"), [(0, String::new())]);
         assert_eq!(wrong(""), [(0, String::new())]);
     }

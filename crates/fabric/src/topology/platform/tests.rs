@@ -272,6 +272,14 @@ fn mistakes_are_reported_with_their_lines() {
     }
 }
 
+/// The parser's time grows with the square of an element's attributes: they are counted before.
+#[test]
+fn elements_of_thousands_of_attributes_are_refused() {
+    let attributes: String = (0..2000).map(|n| format!(" a{n}=\"\"")).collect();
+    let (at, message) = mistake(&CLUSTERS.replacen("<link id", &format!("<link{attributes} id"), 1));
+    assert_eq!((at, message.as_str()), (7, "this element has more than 1000 attributes"));
+}
+
 /// A few words of a file can mean gigabytes: they are refused before these are taken.
 #[test]
 fn parameters_of_clusters_take_no_memory() {

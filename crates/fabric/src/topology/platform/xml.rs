@@ -2,6 +2,7 @@
 
 mod attributes;
 mod cluster;
+mod crowds;
 mod lines;
 mod places;
 mod profiles;
@@ -64,18 +65,30 @@ pub(super) struct PlatformReader<'a> {
 
 const ROUTER: u32 = 1 << 31;
 
+/// Refuses what would take the parser far more memory or time than the text is long.
+fn refuse_bombs(text: &str) -> Parsed<()> {
+    let place = |at: usize, length: usize| {
+        let (line, before) =
+            (text[..at].matches('\n').count() as u64 + 1, text[..at].rfind('\n').map_or(0, |n| n + 1));
+        Place { line, start: at - before, end: at - before + length }
+    };
+    // Platforms have none; a hundred bytes of them can mean gigabytes.
+    if let Some(at) = text.find("<!ENTITY") {
+        return Err(place(at, 8).mistake("entities are not read: write what they stand for"));
+    }
+    if let Some(at) = crowds::crowd(text) {
+        let message = format!("this element has more than {} attributes", crowds::MAX_ATTRIBUTES);
+        return Err(place(at, 1).mistake(message));
+    }
+    Ok(())
+}
+
 pub(super) fn read(
     text: &str,
     simgrid: bool,
     files: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Platform, Vec<Mistake>> {
-    // Platforms have none; a hundred bytes of them can mean gigabytes.
-    if let Some(at) = text.find("<!ENTITY") {
-        let (line, before) =
-            (text[..at].matches('\n').count() as u64 + 1, text[..at].rfind('\n').map_or(0, |n| n + 1));
-        let place = Place { line, start: at - before, end: at - before + 8 };
-        return Err(vec![place.mistake("entities are not read: write what they stand for")]);
-    }
+    refuse_bombs(text).map_err(|mistake| vec![mistake])?;
     let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|e| {
         let pos = e.pos();

@@ -7,7 +7,7 @@ use crate::{
     pattern::random_permutation::{RandomPermutation, rule},
     program::{
         Damage,
-        mpi::{Call, Calls, Mode, Script, Sent},
+        mpi::{Call, Calls, Counted, Mode, Script, Sent},
     },
     work::{Built, JobContext},
 };
@@ -82,13 +82,19 @@ impl Script for Shared {
         true
     }
 
-    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
+    fn sent(&self, rank: RankId, most: u64) -> Option<Counted> {
         let program = &self.0;
+        let rounds = program.iterations * u64::from(program.window);
+        if rounds > most {
+            let why = format!("each rank sends {rounds} updates, which are not counted by receiver");
+            return Some(Err(Damage(why)));
+        }
         let mut to: SortedMap<RankId, u64> = SortedMap::new();
-        for round in 0..program.iterations * u64::from(program.window) {
+        for round in 0..rounds {
             *to.entry(program.cycles.partner(round, rank)).or_default() += 1;
         }
-        Some(to.into_iter().map(|(peer, messages)| Sent { peer, bytes: program.bytes, messages }).collect())
+        let sent = |(peer, messages)| Sent { peer, bytes: program.bytes, messages };
+        Some(Ok(to.into_iter().map(sent).collect()))
     }
 }
 
@@ -169,8 +175,12 @@ mod tests {
     #[test]
     fn all_others_are_equally_likely() {
         let script = made(&ABOUT, build, 16, &[("window", Value::Int(1500))]);
-        let counts: Vec<u64> = script.sent(RankId::new(3)).unwrap().iter().map(|s| s.messages).collect();
+        let sent = script.sent(RankId::new(3), 15_000).unwrap().unwrap();
+        let counts: Vec<u64> = sent.iter().map(|s| s.messages).collect();
         assert_eq!(counts.len(), 15);
         assert!(chi_square(&counts, &[1.0; 15]) < 36.1, "{counts:?}");
+        // Each is drawn, so that counting takes as long as they are many.
+        let refused = script.sent(RankId::new(3), 14_999).unwrap().unwrap_err();
+        assert_eq!(refused.0, "each rank sends 15000 updates, which are not counted by receiver");
     }
 }

@@ -275,9 +275,11 @@ mod tests {
     /// Of an odd power of two the rows are the longer side.
     #[test]
     fn rows_are_at_least_as_many_as_columns() {
-        let sent = lu("S", 2).sent(RankId::new(0)).unwrap();
+        let sent = lu("S", 2).sent(RankId::new(0), 0).unwrap().unwrap();
         assert!(sent.iter().all(|s| s.peer == RankId::new(1)));
-        assert!(lu("A", 8).sent(RankId::new(0)).unwrap().iter().any(|s| s.peer == RankId::new(4)));
+        assert!(
+            lu("A", 8).sent(RankId::new(0), 0).unwrap().unwrap().iter().any(|s| s.peer == RankId::new(4))
+        );
     }
 
     #[test]

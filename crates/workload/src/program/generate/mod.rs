@@ -25,9 +25,10 @@ pub(crate) mod testing;
 
 use super::{
     Damage, lower,
+    matrix::beyond_64_bits,
     mpi::{
-        Call, Calls, Collective, CollectiveKind, Comm, CommRank, Envelope, Mode, PROC_NULL, Request, Script,
-        Sent, WORLD,
+        Call, Calls, Collective, CollectiveKind, Comm, CommRank, Counted, Envelope, Mode, PROC_NULL, Request,
+        Script, Sent, WORLD,
     },
 };
 use crate::work::{JobContext, Work};
@@ -159,25 +160,32 @@ impl Body {
     }
 
     /// What the point-to-point calls send, by peer and size.
-    fn sent(&self) -> Vec<Sent> {
+    fn sent(&self) -> Counted {
         let mut totals: SortedMap<(RankId, u64), u64> = SortedMap::new();
-        // Ends of the repeated stretches around the item, with the number of times that the item is done in all.
-        let mut around: Vec<(usize, u64)> = Vec::new();
+        // Ends of the repeated stretches around the item, with the number of times that the item is done in all; none beyond 64 bits.
+        let mut around: Vec<(usize, Option<u64>)> = Vec::new();
         for (at, item) in self.items.iter().enumerate() {
             while around.last().is_some_and(|&(end, _)| end == at) {
                 around.pop();
             }
-            let times = around.last().map_or(1, |&(_, times)| times);
+            let times = around.last().map_or(Some(1), |&(_, times)| times);
             match item {
-                Item::Repeat { times: inner, length } => around.push((at + 1 + length, times * inner)),
+                Item::Repeat { times: 0, length } => around.push((at + 1 + length, Some(0))),
+                Item::Repeat { times: inner, length } => {
+                    around.push((at + 1 + length, times.and_then(|times| times.checked_mul(*inner))));
+                }
                 Item::Call(
                     Call::Send(e, _) | Call::Isend(e, _, _) | Call::SendInit(e, _, _) | Call::SendRecv(e, _),
-                ) if e.peer != PROC_NULL => *totals.entry((e.peer.of_world(), e.bytes)).or_default() += times,
+                ) if e.peer != PROC_NULL => {
+                    let total = totals.entry((e.peer.of_world(), e.bytes)).or_default();
+                    let sum = times.and_then(|times| total.checked_add(times));
+                    *total = sum.ok_or_else(beyond_64_bits)?;
+                }
                 Item::Call(_) => {}
             }
         }
         let sent = |((peer, bytes), messages)| Sent { peer, bytes, messages };
-        totals.into_iter().map(sent).filter(|s| s.messages > 0).collect()
+        Ok(totals.into_iter().map(sent).filter(|s| s.messages > 0).collect())
     }
 
     fn phase_at(&self, item: usize) -> &'static str {
@@ -248,7 +256,7 @@ impl<G: Generator> Script for Generated<G> {
         self.0.chained()
     }
 
-    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
+    fn sent(&self, rank: RankId, _: u64) -> Option<Counted> {
         Some(self.body(rank).sent())
     }
 }
@@ -428,7 +436,7 @@ mod tests {
         });
         body.repeat(5, |_| {});
         body.compute(10);
-        assert_eq!(body.sent(), [Sent { peer: RankId::new(1), bytes: 8, messages: 6 }]);
+        assert_eq!(body.sent().unwrap(), [Sent { peer: RankId::new(1), bytes: 8, messages: 6 }]);
         let items = body.items.into_boxed_slice();
         let all = Frame { first: 0, end: items.len(), left: 1 };
         let mut walk = Walk { items, at: 0, frames: vec![all] };
@@ -438,5 +446,25 @@ mod tests {
         }
         assert_eq!(order, [1, 0, 0, 0, 1, 0, 0, 0, 10]);
         assert!(walk.next().unwrap().is_none());
+    }
+
+    /// Sums beyond 64 bits are said, none is wrong; what is done no times is none.
+    #[test]
+    fn more_messages_than_64_bits_hold_are_not_counted() {
+        let nested = |innermost: u64, before: u64| {
+            let mut body = Body::default();
+            body.repeat(1 << 32, |body| {
+                body.repeat(1 << 31, |body| {
+                    body.repeat(innermost, |body| body.send(RankId::new(1), 0, 8));
+                    body.compute(1);
+                });
+            });
+            body.repeat(before, |body| body.send(RankId::new(1), 0, 8));
+            body.sent().map(|sent| sent.iter().map(|s| s.messages).collect::<Vec<_>>())
+        };
+        assert_eq!(nested(1, (1 << 63) - 1), Ok(vec![u64::MAX]));
+        assert_eq!(nested(1, 1 << 63), Err(beyond_64_bits()));
+        assert_eq!(nested(2, 0), Err(beyond_64_bits()));
+        assert_eq!(nested(0, 3), Ok(vec![3]));
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn made(about: &About, build: Build, ranks: u32, given: &[(&str, Valu
 /// What all ranks send, in closed form.
 pub(crate) fn sent(script: &dyn Script) -> impl Iterator<Item = (RankId, Sent)> {
     RankId::first(script.ranks())
-        .flat_map(|rank| script.sent(rank).unwrap().into_iter().map(move |s| (rank, s)))
+        .flat_map(|rank| script.sent(rank, u64::MAX).unwrap().unwrap().into_iter().map(move |s| (rank, s)))
 }
 
 /// Number of point-to-point messages.

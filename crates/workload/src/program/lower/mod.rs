@@ -45,7 +45,7 @@ pub use shared::Options;
 
 use super::{
     Cursor, Damage, Program, Remark,
-    mpi::{CollectiveKind, Script, Sent},
+    mpi::{CollectiveKind, Counted, Script},
 };
 use agreement::{Agreement, MAKERS};
 use base::index::RankId;
@@ -97,8 +97,8 @@ impl Program for Lowered {
         self.shared.script.chained()
     }
 
-    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
-        self.shared.script.sent(rank)
+    fn sent(&self, rank: RankId, most: u64) -> Option<Counted> {
+        self.shared.script.sent(rank, most)
     }
 
     fn noted(&self) -> Vec<u64> {
