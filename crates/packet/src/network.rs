@@ -290,6 +290,10 @@ impl Network {
         let mut timings: Vec<Timing> =
             setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
         timings.push(timing(&setup.links[0], 0));
+        let cycle =
+            timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
+        let early = config.pipeline.map_or(0, |rules| rules.early(config.router_delay, cycle));
+        timings[..setup.links.len()].iter_mut().for_each(|timing| timing.delay -= early);
         let credit_delay = timings.iter().map(|t| t.credit_delay).min().unwrap_or(0);
         for timing in &mut timings {
             timing.slack = (timing.shortest + timing.delay).saturating_sub(1 + credit_delay);
@@ -323,8 +327,6 @@ impl Network {
             Some(Hybrid { shape, treatment, level, queues, sketches, batch, by_tick, floor, deliver_zombies })
         });
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
-        let cycle =
-            timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         let sleep = setup.energy.as_ref().and_then(Energy::sleep);
         debug_assert!(partitions > 0, "somebody simulates");
         let routes = Routes::new(setup);

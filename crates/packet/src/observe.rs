@@ -447,7 +447,9 @@ fn parts(net: &Network, p: &Packet, latency: Ps) -> [Ps; LatencyParts::COUNT] {
     let travel = p.last_arrival - p.start;
     debug_assert!(source_queue + travel <= latency, "the parts of a latency are within it");
     let resequencing = latency - source_queue - travel;
-    let router = (u64::from(p.hops) * net.config.router_delay).min(travel);
+    // As links have it: the least, where some cross a clocked router sooner than others.
+    let of_router = net.timings[0].delay - net.timings[0].latency;
+    let router = (u64::from(p.hops) * of_router).min(travel);
     let wire = (u64::from(p.wire) << net.part_shift).min(travel - router);
     let chunk = net.timings[usize::from(net.injection())].chunk.whole;
     let serialisation = ((u64::from(p.serialisation) << net.part_shift) + u64::from(p.chunks - 1) * chunk)

@@ -123,6 +123,13 @@ impl Routes {
         self.facts.escapes.is_some()
     }
 
+    /// A virtual channel is an escape channel: see [`Facts::escapes`].
+    #[inline]
+    #[must_use]
+    pub fn is_escape(&self, vc: ChannelId) -> bool {
+        self.facts.escapes.is_some_and(|below| vc.number() < below)
+    }
+
     /// None looks at congestion.
     #[inline]
     #[must_use]

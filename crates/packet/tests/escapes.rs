@@ -111,3 +111,46 @@ fn one_answer_for_every_scheduler() {
     }
     crate::common::undone(&setup(1, rules()[1], ("uniform", "poisson", 0.7)), 500 * NS);
 }
+
+/// BookSim 2, `min_adapt` with 4 virtual channels of 8 flits on `mesh` k = 5, uniform, 0.5 flits a cycle.
+const BOOKSIM: [(&str, f64); 4] = [
+    ("separable-input-first", 21.93),
+    ("separable-output-first", 21.81),
+    ("wavefront", 22.15),
+    // It does not look at an input's order.
+    ("islip", 42.24),
+];
+
+/// Mean latency in cycles of BookSim's `min_adapt` on a mesh of 5 x 5 at half load.
+fn half_loaded(vc_allocator: usize) -> f64 {
+    let fabric = samples::topology("mesh", &[("dims", Value::Ints(vec![5, 5]))]);
+    let given = [("deadlock", "escape"), ("outputs", "first")];
+    let given = given.map(|(key, word)| (key, Value::Text(word.to_owned())));
+    let routing = samples::routing(&fabric, "minimal-adaptive", &given);
+    let links = vec![samples::link(64_000_000_000, 0, 4 * NS, 64 * 8); 2];
+    let size = (25, 64, links[0].bandwidth);
+    let to_self = [("to_self", Value::Bool(true))];
+    let traffic = samples::traffic("uniform", &to_self, "bernoulli", 0.5, size, 1);
+    let mut setup = samples::setup(fabric, routing, links, traffic, 64);
+    setup.packet.router = clocked(named("input-queued"));
+    (setup.packet.packet, setup.packet.vcs) = (64, 4);
+    (setup.packet.router_delay, setup.packet.adapter_delay) = (2 * NS, NS);
+    let mut counts = [0; 16];
+    counts[..2].copy_from_slice(&[1, 3]);
+    let rules =
+        Pipeline { vc_allocator: Some(vc_allocator), vcs_per_class: Some(counts), ..Pipeline::DEFAULT };
+    setup.packet.pipeline = Some(rules);
+    setup.warmup = 2 * US;
+    setup.until = Until::Time(42 * US);
+    run(&setup).message_latency_ps.expect("messages arrive").mean / 1e3
+}
+
+/// An input that has a choice takes an adaptive channel: whoever is in the only escape channel stays there.
+#[test]
+fn escape_channels_come_last_where_an_input_ranks() {
+    for (name, booksim) in BOOKSIM {
+        let n = ALLOCATORS.iter().position(|entry| entry.about.name == name).expect("registered");
+        let found = half_loaded(n);
+        assert!((found / booksim - 1.0).abs() < 0.03, "{name}: {found} beside {booksim}");
+    }
+}

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
-    index::{ChannelId, PortId},
+    index::{ChannelId, PortId, RouterId},
     param::{Kind, Param, Problem, Unread, Values},
     registry::About,
 };
@@ -20,14 +20,14 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         doc: "Each dimension is corrected in turn, dimension 0 first. On a HyperX, flattened butterfly or hypercube one \
               link does it (among parallel cables one is drawn at random) and one VC is enough. On a mesh or torus \
               packets take the shorter direction. Where both directions of a ring are equally long, packets go up if the sum of the destination's coordinates is even and down \
-              if it is odd. On a torus each ring has a dateline at the link between its last and its first router: \
+              if it is odd (`tie` draws instead). On a torus each ring has a dateline at the link between its last and its first router: \
               packets start a dimension on VC 0 and use VC 1 from the link that crosses the dateline to the end of \
               that dimension (`partition` has another rule), so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
               drops the second VC: a ring of five or more routers then is a cycle of channels, which the deadlock check \
               refuses. A network with failed links is refused.",
         source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, sections 8.4.2 and 14.2.3; \
                  Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC \
-                 1987; hypercube: e-cube routing, Sullivan, Bashkow, ISCA 1977",
+                 1987; hypercube: e-cube routing, Sullivan, Bashkow, ISCA 1977; `tie`: BookSim 2, routefunc.cpp (dor_next_torus)",
         params: &[
             Param {
                 name: "dateline",
@@ -42,6 +42,13 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 doc: "who uses a torus' second VC: packets from the link on that crosses the dateline, or, as in BookSim, for a whole dimension those that \
                       cross it somewhere in it, which loads both evenly; `bubble`: nobody, and one VC is enough, for routers with `flow_control = \"bubble\"` of [router]; no effect elsewhere",
             },
+            Param {
+                name: "tie",
+                kind: Kind::Choice(&["destination", "random"]),
+                default: Some("destination"),
+                doc: "which way around a ring of even size packets go whose destination is exactly half of it away: by the destination, so that a pair has one path and packets keep their order, \
+                      or, as in BookSim, drawn by each packet where it enters the ring, so that traffic between such pairs loads both ways; no effect where there are no such rings",
+            },
         ],
     },
     build,
@@ -52,8 +59,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 /// What `partition` is for routers that keep bubbles.
 const BUBBLE: &str = "bubble";
 
-/// Keys about the second VC of rings.
-const RINGS: &[&str] = &["dateline", "partition"];
+/// Keys about rings.
+const RINGS: &[&str] = &["dateline", "partition", "tie"];
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
@@ -68,7 +75,8 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     let bubbles = partition == BUBBLE && leg.wraps();
     let leg = if values.bool("dateline") && !bubbles { leg } else { leg.without_dateline() };
     let leg = if partition == "packet" { leg.by_packet() } else { leg };
-    Ok(Box::new(DimensionOrder { fabric, leg, bubbles }))
+    let draws = values.text("tie") == "random" && leg.has_ties();
+    Ok(Box::new(DimensionOrder { fabric, leg, bubbles, draws }))
 }
 
 /// Dimension order along lines and rings.
@@ -77,15 +85,18 @@ struct DimensionOrder {
     leg: GridLeg,
     /// Routers keep a bubble in each ring.
     bubbles: bool,
+    /// Packets draw the direction where both are equally long: a pair then has several paths.
+    draws: bool,
 }
 
 impl DimensionOrder {
+    /// The next hop, where `up` says whether a packet to a router goes up that could as well go down.
     #[inline]
-    fn decide(&self, hop: &Hop) -> Choice {
+    fn decide(&self, hop: &Hop, up: impl FnOnce(RouterId) -> bool) -> Choice {
         let (to, ejection) = self.fabric.attached(hop.destination);
         // A terminal's port belongs to no dimension, so the first router needs no special case.
         let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
-        let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, ChannelId::FIRST));
+        let (port, vc) = self.leg.next_by(&at, to, || up(to)).unwrap_or((ejection, ChannelId::FIRST));
         Choice { port, vc, state: 0 }
     }
 }
@@ -97,11 +108,23 @@ impl Routing for DimensionOrder {
 
     #[inline]
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
-        self.decide(hop)
+        // Drawn where the ring is entered: one link on, one way is the shorter one.
+        if self.draws {
+            let mut random = hop.random;
+            return self.decide(hop, |_| random.below(2) == 1);
+        }
+        self.decide(hop, |to| self.leg.up_by_destination(to))
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        out.push(self.decide(hop));
+        if !self.draws {
+            return out.push(self.decide(hop, |to| self.leg.up_by_destination(to)));
+        }
+        let (up, down) = (self.decide(hop, |_| true), self.decide(hop, |_| false));
+        out.push(up);
+        if down != up {
+            out.push(down);
+        }
     }
 
     fn facts(&self) -> Facts {
@@ -113,13 +136,21 @@ impl Routing for DimensionOrder {
         if self.fabric.topology() == "mesh" {
             return Unread::all("routing", RINGS, "a mesh has no rings");
         }
-        if self.bubbles {
-            return Unread::all("routing", &["dateline"], "bubbles take the place of a dateline");
+        let mut unread = if self.bubbles {
+            Unread::all("routing", &["dateline"], "bubbles take the place of a dateline")
+        } else if self.leg.vcs() == 1 {
+            Unread::all("routing", &["partition"], "without a dateline there is no second VC")
+        } else {
+            Vec::new()
+        };
+        if !self.leg.has_ties() {
+            unread.extend(Unread::all(
+                "routing",
+                &["tie"],
+                "in rings of odd size one way is always the shorter one",
+            ));
         }
-        if self.leg.vcs() == 1 {
-            return Unread::all("routing", &["partition"], "without a dateline there is no second VC");
-        }
-        Vec::new()
+        unread
     }
 
     fn memory(&self, _: &Hop) -> u64 {
@@ -189,9 +220,21 @@ mod tests {
         source: TerminalId,
         destination: TerminalId,
     ) -> Vec<(u32, u8)> {
-        let mut hop = testing::hop(fabric, source.number(), destination.number(), 0);
+        drawn(fabric, routing, source, destination, 0)
+    }
+
+    /// The same of a packet that draws at every hop, as in a network.
+    fn drawn(
+        fabric: &Fabric,
+        routing: &dyn Routing,
+        source: TerminalId,
+        destination: TerminalId,
+        seed: u64,
+    ) -> Vec<(u32, u8)> {
+        let mut hop = testing::hop(fabric, source.number(), destination.number(), seed);
         let mut path = Vec::new();
         loop {
+            hop.random = hop.random.at((path.len() as u64) << 16);
             let choice = routing.route(&mut hop, &mut testing::Never);
             path.push((choice.port.number(), choice.vc.number()));
             match fabric.ports_of(hop.router)[choice.port.index()].peer {
@@ -297,6 +340,54 @@ mod tests {
         testing::fail(&mut fabric, 0, 1);
         let problems = build(Arc::new(fabric), &values(ROUTING.about.params, &[])).err().unwrap();
         assert_eq!(problems[0].message, "`dimension-order` cannot avoid the 1 failed links");
+    }
+
+    /// Of packets with half a ring before them half go each way, in each dimension anew; all others go as they did.
+    #[test]
+    fn drawn_ties_load_both_ways_alike() {
+        let fabric = testing::grid(true, &[8, 6]);
+        let given = [("tie", Constant::Text("random"))];
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &given)).unwrap();
+        assert!(routing.facts().oblivious && !routing.facts().stateful);
+        assert!(crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
+        let ports = |routing: &dyn Routing, to, seed| -> Vec<u32> {
+            let (from, to) = (TerminalId::new(0), TerminalId::new(to));
+            drawn(&fabric, routing, from, to, seed).into_iter().map(|step| step.0).collect()
+        };
+        // To (4, 3): four links along the first ring, three along the second, each up or down.
+        let mut counts = [[0u32; 2]; 2];
+        for seed in 0..4_000 {
+            let path = ports(routing.as_ref(), 3 * 8 + 4, seed);
+            let (first, second) = (path[0], path[4] - 2);
+            assert_eq!(
+                path,
+                [[first; 4].as_slice(), &[second + 2; 3], &[4]].concat(),
+                "no packet turns back"
+            );
+            counts[first as usize][second as usize] += 1;
+        }
+        // A quarter each: 1,000, within five standard deviations of 27.
+        assert!(counts.iter().flatten().all(|n| n.abs_diff(1_000) < 137), "{counts:?}");
+        let plain = bind(&fabric);
+        for to in (0..48).filter(|to| to % 8 != 4 && to / 8 != 3) {
+            for seed in 0..8 {
+                assert_eq!(ports(routing.as_ref(), to, seed), ports(plain.as_ref(), to, 0), "{to}");
+            }
+        }
+    }
+
+    /// Who draws nothing is told: rings of odd size, meshes and single links have no ties.
+    #[test]
+    fn a_tie_needs_a_ring_of_even_size() {
+        let given = [("tie", Constant::Text("random"))];
+        for (fabric, unread) in [
+            (testing::grid(true, &[5, 3]), true),
+            (testing::grid(true, &[5, 4]), false),
+            (testing::grid(false, &[4, 4]), true),
+        ] {
+            let routing = build(fabric, &values(ROUTING.about.params, &given)).unwrap();
+            assert_eq!(routing.unread().iter().any(|u| u.key == "tie"), unread);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) const ABOUT: About = About {
     doc: "Time is cut into slots as in `bernoulli`. In every slot a rank that is off goes on with chance `alpha`, one that is on goes off \
           with chance `beta`; then, if it is on, the slot holds a message with chance r, so that the mean is the load: r = load * slot / message * (1 + beta / \
           alpha). A burst takes 1 / beta slots and a pause 1 / alpha, on the average. A load that needs r above 1 is refused. Ranks begin in the \
-          chain's steady state (BookSim's begin off).",
+          chain's steady state (BookSim's draw on or off by halves, whatever alpha and beta).",
     source: "BookSim 2, injection.cpp (on_off); Dally & Towles, Principles and Practices of Interconnection Networks, section 24.2 (MMP)",
     params: &[
         Param {

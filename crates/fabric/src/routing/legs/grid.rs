@@ -53,15 +53,37 @@ impl GridLeg {
     /// Port and VC of the next link toward router `to`; `None` if the packet is there.
     #[inline]
     pub(crate) fn next(&self, at: &At, to: RouterId) -> Option<(PortId, ChannelId)> {
+        self.next_by(at, to, || self.up_by_destination(to))
+    }
+
+    /// The same, where `up` says which way a packet goes that has half a ring before it.
+    #[inline]
+    pub(crate) fn next_by(
+        &self,
+        at: &At,
+        to: RouterId,
+        up: impl FnOnce() -> bool,
+    ) -> Option<(PortId, ChannelId)> {
         let n = self.shape.dims.len();
         let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let (here, there) = (row(at.router), row(to));
         for (d, (&from, &to_x)) in here.iter().zip(there).enumerate() {
             if from != to_x {
-                return Some(self.step(at, to, d as u32, from, to_x));
+                return Some(self.step(at, up, d as u32, from, to_x));
             }
         }
         None
+    }
+
+    /// True if there are rings in which a destination can be equally far both ways.
+    pub(crate) fn has_ties(&self) -> bool {
+        self.shape.wraps && self.shape.dims.iter().any(|size| size % 2 == 0)
+    }
+
+    /// Whether a packet that both ways are equally long for goes up, by its destination alone.
+    #[inline]
+    pub(crate) fn up_by_destination(&self, to: RouterId) -> bool {
+        self.even[to]
     }
 
     /// Ports of a router that lead along dimensions: in pairs, down and up.
@@ -80,19 +102,21 @@ impl GridLeg {
         let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let at = At { router: from, in_port: PortId::new(0), vc: ChannelId::FIRST, begun: false };
         let both = row(from).iter().zip(row(to)).enumerate().filter(|(_, (a, b))| a != b);
-        both.map(move |(d, (&from, &to_x))| self.step(&at, to, d as u32, from, to_x).0)
+        both.map(move |(d, (&from, &to_x))| {
+            self.step(&at, || self.up_by_destination(to), d as u32, from, to_x).0
+        })
     }
 
     /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
     #[inline]
-    fn step(&self, at: &At, to: RouterId, d: u32, from: u32, to_x: u32) -> (PortId, ChannelId) {
+    fn step(&self, at: &At, up: impl FnOnce() -> bool, d: u32, from: u32, to_x: u32) -> (PortId, ChannelId) {
         if !self.shape.wraps {
             return (PortId::new(2 * d + u32::from(to_x > from)), ChannelId::FIRST);
         }
         let size = self.shape.dims[d as usize];
         let ahead = if to_x > from { to_x - from } else { to_x + size - from };
         // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
-        let up = 2 * ahead < size || (2 * ahead == size && self.even[to]);
+        let up = 2 * ahead < size || (2 * ahead == size && up());
         let inside = at.begun && at.in_port.number() / 2 == d;
         let second = match self.dateline {
             Dateline::None => false,

@@ -26,6 +26,8 @@ pub struct AllocatorEntry {
     pub allocate: Allocate,
     /// Whether it tries again with what is left: whether `iterations` says anything.
     pub iterates: bool,
+    /// Whether a row's own order of its columns decides: heads then ask for escape channels behind adaptive ones. As in BookSim 2, where these alone look at `in_pri`.
+    pub ranks: bool,
 }
 
 impl Registered for AllocatorEntry {
@@ -36,13 +38,23 @@ impl Registered for AllocatorEntry {
 
 /// All of them; the first is the default.
 pub const ALLOCATORS: &[AllocatorEntry] = &[
-    AllocatorEntry { about: islip::ABOUT, allocate: islip::allocate, iterates: true },
-    AllocatorEntry { about: separable::INPUT_FIRST, allocate: separable::input_first, iterates: true },
-    AllocatorEntry { about: separable::OUTPUT_FIRST, allocate: separable::output_first, iterates: true },
-    AllocatorEntry { about: pim::ABOUT, allocate: pim::allocate, iterates: true },
-    AllocatorEntry { about: lonely::ABOUT, allocate: lonely::allocate, iterates: false },
-    AllocatorEntry { about: wavefront::ABOUT, allocate: wavefront::allocate, iterates: false },
-    AllocatorEntry { about: maximum::ABOUT, allocate: maximum::allocate, iterates: false },
+    AllocatorEntry { about: islip::ABOUT, allocate: islip::allocate, iterates: true, ranks: false },
+    AllocatorEntry {
+        about: separable::INPUT_FIRST,
+        allocate: separable::input_first,
+        iterates: true,
+        ranks: true,
+    },
+    AllocatorEntry {
+        about: separable::OUTPUT_FIRST,
+        allocate: separable::output_first,
+        iterates: true,
+        ranks: true,
+    },
+    AllocatorEntry { about: pim::ABOUT, allocate: pim::allocate, iterates: true, ranks: false },
+    AllocatorEntry { about: lonely::ABOUT, allocate: lonely::allocate, iterates: false, ranks: false },
+    AllocatorEntry { about: wavefront::ABOUT, allocate: wavefront::allocate, iterates: false, ranks: true },
+    AllocatorEntry { about: maximum::ABOUT, allocate: maximum::allocate, iterates: false, ranks: false },
 ];
 
 /// Their names, in the order of the list.

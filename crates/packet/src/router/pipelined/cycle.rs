@@ -30,6 +30,8 @@ pub(super) struct Step {
     pub s: Ps,
     /// Whoever is ready by then asks: all steps but a cycle's first come after its first.
     pub until: Ps,
+    /// What a grant waits before its chunk starts onto the link: nothing in all steps but a cycle's last.
+    pub wait: Ps,
     /// Number of the step, ascending.
     pub number: u64,
     /// Ways from an input into the switch, and from it to an output.
@@ -143,14 +145,16 @@ impl<M: Mode> Net<Pipelined<M>> {
         let rules = self.router.rules;
         let (cycle, first) = (s / cx.net.cycle, rules.first_step(s, cx.net.cycle));
         let mut asked = false;
-        for k in 0..rules.speedup.at(cycle) {
+        let steps = rules.speedup.at(cycle);
+        for k in 0..steps {
             let number = first + u64::from(k);
             // Ways by the number of the step: with a fraction, more and fewer in turn.
             let lanes = (rules.input_speedup.at(number), rules.output_speedup.at(number));
             // Who became ready in the first step has a picosecond more in its date, and so asks from the second on.
             let until = s + Ps::from(k.min(1));
             // What nobody asked for in one step, nobody asks for in the next one of this cycle.
-            if !self.step(cx, Step { local, base, s, until, number, lanes }, work, fx) {
+            let wait = if k + 1 == steps { self.router.early } else { 0 };
+            if !self.step(cx, Step { local, base, s, until, wait, number, lanes }, work, fx) {
                 break;
             }
             asked = true;
@@ -290,7 +294,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let free = port.clock.rounded(timing.denominator);
         // The output takes a chunk again when all but so many have started.
         let held = Ps::from(self.router.rules.output_buffer).saturating_mul(timing.chunk.whole);
-        let fits = free.saturating_sub(held.max(cx.net.cycle - 1));
+        let fits = free.saturating_sub(held.max(cx.net.cycle + self.router.early - 1));
         let mut chance = if fits > s { fits } else { NEVER };
         chance = chance.min(release);
         if let (End::Terminal { .. }, true) = (line.end, !port.flight.is_empty()) {

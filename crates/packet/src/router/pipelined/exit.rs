@@ -1,6 +1,6 @@
 //! From the switch to the link: at once, or through queues at the output.
 
-use super::Pipelined;
+use super::{Pipelined, cycle::Step};
 use crate::pipeline::{FlowControl, Ratio, Sharing};
 use crate::{
     congestion_control::marks::Queue,
@@ -94,8 +94,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
         let ahead = self.ports.get(out).clock.rounded(timing.denominator).saturating_sub(s);
         // One is on its way onto the link, the others wait: counted in full chunks. What gets free within the cycle is free: a chunk
-        // waits for it in the output's register.
-        ahead < cx.net.cycle || (ahead - 1) / timing.chunk.whole.max(1) < Ps::from(buffer)
+        // waits for it in the output's register. What crosses in a cycle's last step starts a cycle later anyway.
+        ahead < cx.net.cycle + self.router.early || (ahead - 1) / timing.chunk.whole.max(1) < Ps::from(buffer)
     }
 
     /// Brings an output's books to instant `s`.
@@ -115,7 +115,8 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// The chunk in front of a unit crosses the switch: it goes to its output, and its buffer is free.
-    pub(super) fn leave(&mut self, cx: &Static, input: LocalPort, unit: u32, s: Ps, fx: &mut impl Fx) {
+    pub(super) fn leave(&mut self, cx: &Static, step: Step, input: LocalPort, unit: u32, fx: &mut impl Fx) {
+        let Step { s, wait, .. } = step;
         let rules = self.router.rules;
         let shape = self.router.shapes[self.router.clock.owner[input] as usize];
         let in_vc = shape.channel(unit - self.router.first_unit(input));
@@ -159,7 +160,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             debug_assert!(self.fits(cx, out, vc, 1), "what crosses the switch has room");
             self.vcs.edit(o).occupancy += 1;
             self.serve(cx, out, vc, c, s);
-            self.put_on_link(cx, c, out, vc, begin, fx);
+            self.put_on_link(cx, c, out, vc, begin + wait, fx);
             self.announce(cx, out, fx);
         }
         self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);

@@ -138,6 +138,8 @@ pub struct Pipelined<M: Mode = Undo> {
     /// Chunks in queues at outputs, by VC, if there are any.
     lengths: Table<u32, M, VcRow>,
     rules: Pipeline,
+    /// See [`Pipeline::early`].
+    early: Ps,
     shapes: Vec<Shape>,
     /// First port of each router.
     first_port: Vec<u32>,
@@ -397,6 +399,7 @@ impl<M: Mode> Router for Pipelined<M> {
             words: Table::new(words as usize, 0),
             lengths: Table::new(per_vc(rules.output_queue.is_some()), 0),
             rules,
+            early: rules.early(net.config.router_delay, net.cycle),
             first_port: local.base.iter().map(|b| b.number()).collect(),
             shapes,
             bits,

@@ -12,7 +12,7 @@ use crate::{
     effects::Fx,
     net::{Channel, Net, Static, channels},
     places::LocalPort,
-    router::allocator::Request,
+    router::allocator::{ALLOCATORS, Request},
 };
 use base::time::{NEVER, Ps};
 use engine::state::mode::Mode;
@@ -54,19 +54,16 @@ impl<M: Mode> Net<Pipelined<M>> {
         self.options_of(cx, step.local, at, &mut options);
         let (first, vcs) = (work.vcs.requests.len(), u32::from(cx.net.config.vcs));
         let shape = self.router.shapes[step.local as usize];
+        let ranks = self.router.rules.vc_allocator.is_some_and(|n| ALLOCATORS[n].ranks);
         for &option in &options {
             let (out, group) = self.allowed_by(cx, step.local, at, option);
             self.prepare_once(cx, step, out, work, fx);
             let asked = Unit { out, ..*row };
             let (port, age) = (step.port(out), self.age(row));
-            let request = |column| Request {
-                row: at.unit - shape.unit,
-                column,
-                level: 0,
-                age,
-                label: at.unit,
-                memory: 0,
-            };
+            // An output channel is one or the other for all, so only a row's own choice hangs on this.
+            let level = u8::from(ranks && cx.net.routes.is_escape(option.vc));
+            let request =
+                |column| Request { row: at.unit - shape.unit, column, level, age, label: at.unit, memory: 0 };
             let free = channels::each(self.free_vcs(cx, &asked, group));
             work.vcs.requests.extend(free.map(|v| request(port * vcs + u32::from(v.number()))));
         }

@@ -362,7 +362,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let row = *self.router.units.get(unit);
         if row.stage == Stage::Active && self.fits(cx, row.out, row.vc, 1) {
-            self.leave(cx, step.base.plus(input), unit, step.s, fx);
+            self.leave(cx, step, step.base.plus(input), unit, fx);
         }
     }
 
