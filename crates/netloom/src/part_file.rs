@@ -60,7 +60,7 @@ impl PartFile {
 pub(crate) fn write_through(to: &Path, bytes: &[u8]) -> Result<(), Error> {
     let fifo = base::input::is_named_fifo(to).map_err(|e| unwritable(to, &e))?;
     if fifo {
-        let why = "it is a FIFO: give a file, or /dev/stdout before a pipe";
+        let why = "it is a FIFO: name a file";
         return Err(unwritable(to, &io::Error::other(why)));
     }
     fs::write(to, bytes).map_err(|e| unwritable(to, &e))

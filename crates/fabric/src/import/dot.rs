@@ -12,16 +12,13 @@
 //! bytes for each destination of a comment.
 
 mod build;
+mod graph;
 
 use super::lines::Lines;
-use crate::subnet::{
-    Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
-};
+use crate::subnet::{MAX_ENTRIES, NONE, Subnet};
 use base::{param::Problem, sorted::SortedSet};
+use graph::{ANY, Graph};
 use std::{io::BufRead, rc::Rc};
-
-/// In a list of routes: `*`, which stands for any destination.
-const ANY: u32 = u32::MAX;
 
 /// How deep subgraphs may lie within each other.
 const DEEPEST: u32 = 64;
@@ -55,27 +52,6 @@ struct Reader<'a> {
     default: Rc<[u32]>,
     /// Key of the edges at hand: of two with equal ends and keys Graphviz makes one.
     key: Option<u32>,
-}
-
-/// What the file says.
-#[derive(Default)]
-struct Graph {
-    names: Names,
-    /// Numbers (among `names`) of the nodes, in the order of their appearance; comments may name others.
-    nodes: Vec<u32>,
-    /// By name: is it a node?
-    is_node: Vec<bool>,
-    edges: Vec<(u32, u32)>,
-    /// Destinations of each edge: where its list ends in `routes`.
-    ends: Vec<u64>,
-    /// Numbers among `names`, or [`ANY`].
-    routes: Vec<u32>,
-    /// Edges, times their destinations, that stand for more than their bytes, and destinations of defaults.
-    products: u64,
-    /// Without parallel edges.
-    strict: bool,
-    /// Edges that must not come again, by ends and key.
-    single: SortedSet<(u32, u32, Option<u32>)>,
 }
 
 /// Reads a graph with its routes.
@@ -445,34 +421,5 @@ impl Reader<'_> {
                 _ => return Err("an attribute is written name = value".to_owned()),
             }
         }
-    }
-}
-
-impl Graph {
-    /// Refuses an edge that Graphviz would make one with an earlier one: which comment counts then is for the file's author to say.
-    fn count(&mut self, a: u32, b: u32, key: Option<u32>) -> Parsed<()> {
-        if (self.strict || key.is_some()) && !self.single.insert((a, b, key.filter(|_| !self.strict))) {
-            return Err(
-                "this edge is there already, and `strict` or an equal key makes one of both: write it once"
-                    .to_owned(),
-            );
-        }
-        Ok(())
-    }
-
-    fn name(&mut self, name: &str) -> u32 {
-        let number = self.names.number(name);
-        if self.is_node.len() <= number as usize {
-            self.is_node.resize(number as usize + 1, false);
-        }
-        number
-    }
-
-    fn node(&mut self, name: &str) -> u32 {
-        let number = self.name(name);
-        if !std::mem::replace(&mut self.is_node[number as usize], true) {
-            self.nodes.push(number);
-        }
-        number
     }
 }

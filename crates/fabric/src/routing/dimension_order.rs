@@ -47,7 +47,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 kind: Kind::Choice(&["destination", "random"]),
                 default: Some("destination"),
                 doc: "which way around a ring of even size packets go whose destination is exactly half of it away: by the destination, so that a pair has one path and packets keep their order, \
-                      or, as in BookSim, drawn by each packet where it enters the ring, so that traffic between such pairs loads both ways; no effect where there are no such rings",
+                      or, as in BookSim, drawn by each packet where it enters the ring, so that traffic between such pairs loads both directions; no effect where there are no such rings",
             },
         ],
     },
@@ -344,7 +344,7 @@ mod tests {
 
     /// Of packets with half a ring before them half go each way, in each dimension anew; all others go as they did.
     #[test]
-    fn drawn_ties_load_both_ways_alike() {
+    fn drawn_ties_load_both_directions_alike() {
         let fabric = testing::grid(true, &[8, 6]);
         let given = [("tie", Constant::Text("random"))];
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &given)).unwrap();

@@ -1,6 +1,10 @@
 //! From what a file in DOT says to a network with its tables.
 
-use super::*;
+use super::graph::{ANY, Graph};
+use crate::subnet::{
+    Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Node, Role, Speed, Subnet, SubnetBuilder, Tables,
+};
+use base::param::Problem;
 
 /// A GUID in a host's or switch's name: hexadecimal digits after the first letter, as ORCS takes them.
 fn guid(name: &str) -> u64 {

@@ -8,7 +8,7 @@ pub(super) const ABOUT: About = About {
     summary: "Lonely output allocator: inputs ask where few others do",
     doc: "Every input chooses, of the outputs that it wants, the one that the fewest inputs want (ties by its arbiter); every output then chooses among those who came. An \
           input that is alone in wanting some output is always served. One iteration; `iterations` is not asked. \
-          BookSim moves its pointers on by one with each grant, whoever was served.",
+          BookSim moves its pointers on by one with each grant, also if another was served.",
     source: "Gupta and McKeown, Designing and Implementing a Fast Crossbar Scheduler, IEEE Micro 1999; Dally and Towles, section 19.3.",
     params: &[],
 };

@@ -9,7 +9,7 @@ pub(super) const ABOUT: About = About {
     summary: "Outputs grant and inputs accept by lot",
     doc: "Every free output grants one of its requests by lot, every input accepts one of its grants by lot; what is left is tried again, `iterations` times in all. \
           One iteration leaves on average a quarter of the requests at most; of a full matrix it matches about 63 %. `arbiter` is not asked: \
-          lots are those of arbiter `random`. BookSim draws a place and takes the first request from there on, which favours whoever stands behind a gap.",
+          lots are those of arbiter `random`. BookSim draws a place and takes the first request from there on, which favours requests behind a gap.",
     source: "Anderson, Owicki, Saxe, Thacker, High-Speed Switch Scheduling for Local-Area Networks, ACM TOCS 1993.",
     params: &[],
 };

@@ -138,7 +138,7 @@ pub struct Pipelined<M: Mode = Undo> {
     /// Chunks in queues at outputs, by VC, if there are any.
     lengths: Table<u32, M, VcRow>,
     rules: Pipeline,
-    /// See [`Pipeline::early`].
+    /// Time by which flits leave earlier that a step before the last of a cycle grants: see [`Pipeline::early`].
     early: Ps,
     shapes: Vec<Shape>,
     /// First port of each router.
