@@ -46,8 +46,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
                 name: "tie",
                 kind: Kind::Choice(&["destination", "random"]),
                 default: Some("destination"),
-                doc: "which way around a ring of even size packets go whose destination is exactly half of it away: by the destination, so that a pair has one path and packets keep their order, \
-                      or, as in BookSim, drawn by each packet where it enters the ring, so that traffic between such pairs loads both directions; no effect where there are no such rings",
+                doc: "direction of packets whose destination is exactly half a ring of even size away. `destination`: it decides, so that a pair has one path and packets keep their order. \
+                      `random`: drawn by each packet where it enters the ring, as in BookSim, so that traffic between such pairs loads both directions. No effect where there are no such rings",
             },
         ],
     },
