@@ -16,15 +16,12 @@ use std::{
     sync::Arc,
 };
 use workload::{
-    program::{
-        collective::Chooser,
-        input::Input,
-        lower::{self, Options},
-        mpi::Script,
-        ranks,
-    },
+    program::{collective::Chooser, file::Content, input::Input, lower::Options, traces::Scale},
     registry::Work,
 };
+
+#[path = "smpi/traces.rs"]
+mod traces;
 
 /// The programs, and when their last rank is done on SMPI 3.32, in seconds.
 const PROGRAMS: [(&str, f64); 8] = [
@@ -54,12 +51,14 @@ fn here(name: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
     ends(name, &read(&format!("{name}.ranks")), &read("platform.xml"), library, differ)
 }
 
+/// When a program of ranks, or a trace, ends here.
 fn ends(name: &str, text: &str, platform: &str, library: &str, differ: impl Fn(&mut FlowConfig)) -> f64 {
     let fabric = Arc::new(fabric(parse(platform, true).unwrap()));
     let options = Options { chooser: Chooser::read(library, []).unwrap(), ..Options::default() };
-    let script = ranks::read(&Input::bytes(name, text.as_bytes())).unwrap();
-    let ranks = script.ranks();
-    let program = lower::lower(Arc::new(script), options).unwrap();
+    let input = Input::bytes(name, text.as_bytes());
+    let (_, content) = Content::read(&input, Scale::DEFAULT).unwrap();
+    let ranks = content.ranks();
+    let program = content.program(&input, options).unwrap();
     let mut config = FlowConfig { direct: Some(16), ..FlowConfig::new(Rules::smpi()) };
     differ(&mut config);
     let mut setup = samples::setup(&fabric, None, Work::Program(program), config);
