@@ -156,7 +156,8 @@ fn hosts_and_pairs_are_chosen() {
         (vec!["-p", "bisect", "--part-subset", "rand"], 2, "FIRST::SECOND"),
         (vec!["-p", "bisect::bisect", "--part-subset", "linear_bfs"], 2, "needs --subset linear_bfs"),
         (vec!["--hosts", &two, "--ranks", "3"], 2, "--hosts lists 2 hosts"),
-        (vec!["-p", "ring::bisect", "--part-ranks", "1"], 2, "each pattern needs some"),
+        (vec!["-p", "ring::bisect", "--part-ranks", "1"], 2, "leaves the second some"),
+        (vec!["-p", "ring", "--part-ranks", "3"], 2, "only two merged patterns"),
         (vec!["-p", "ring::bisect", "--part-ranks", "4"], 2, "there are 4 ranks"),
         (
             vec!["-p", "gather", "--partial-counts", "-m", "hist_max_cong"],

@@ -130,11 +130,9 @@ impl Asked<'_> {
             return Err(usage("--part-subset linear_bfs needs --subset linear_bfs"));
         }
         let task = self.on_hosts(subnet, Sends::Levels(pattern), self.ranks)?;
-        // As in ORCS. All ranks, or one, leave a pattern of the two out.
-        if merged && !(2..task.hosts.len()).contains(&(self.part_ranks as usize)) {
-            let (part, all) = (self.part_ranks, task.hosts.len());
-            let message = format!("--part-ranks {part}: there are {all} ranks, and each pattern needs some");
-            return Err(usage(message).with_help("the first has 2 at least, and fewer than there are"));
+        if let Sends::Levels(pattern) = &task.sends {
+            let judged = pattern.judge_part(self.part_ranks, task.hosts.len() as u32);
+            judged.map_err(|e| usage(format!("--part-ranks {}: {e}", self.part_ranks)))?;
         }
         Ok(task)
     }

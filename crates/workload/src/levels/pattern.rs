@@ -71,6 +71,21 @@ pub const NAMES: &[&str] = &[
 ];
 
 impl LevelPattern {
+    /// Judges the number of ranks of a merged pattern's first, as ORCS does: with one rank, or all, one of the two patterns would be left out.
+    ///
+    /// # Errors
+    /// What is wrong with it; also that a plain pattern has no use for another than [`PART`].
+    pub fn judge_part(&self, part: u32, ranks: u32) -> Result<(), String> {
+        match self {
+            Self::Versus(..) if !(2..ranks).contains(&part) => Err(format!(
+                "there are {ranks} ranks: the first of two merged patterns has 2 at least, and leaves the second some"
+            )),
+            Self::Versus(..) => Ok(()),
+            _ if part == PART => Ok(()),
+            _ => Err("only two merged patterns, FIRST::SECOND, have parts".to_owned()),
+        }
+    }
+
     /// Reads a pattern: `bisect`, `neighbor:4`, `recvs_all_src:2:0.9:0.5:rand`, `ptrnvsptrn:tree::bisect` (as ORCS separates
     /// them) or `tree::bisect`. `part` is the number of ranks of a merged pattern's first.
     ///

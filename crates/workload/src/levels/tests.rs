@@ -1,5 +1,9 @@
 use super::*;
-use base::rng::{Purpose, Stream};
+use crate::testing::context;
+use base::{
+    param::{Value, Values},
+    rng::{Purpose, Stream},
+};
 
 /// Pairs by plain numbers, as they are written in tests.
 fn level(pattern: &str, part: u32, n: u32, level: u32) -> Vec<(u32, u32)> {
@@ -86,4 +90,26 @@ fn texts_are_read_and_written() {
     // Not one call inside the other for each.
     let many = vec!["rand"; 100_000].join("::");
     assert_eq!(LevelPattern::parse(&many, 2).unwrap_err(), "patterns are merged by two");
+}
+
+/// Each of two merged patterns has ranks, at least two the first; a plain pattern has no parts.
+#[test]
+fn parts_that_leave_a_pattern_out_are_refused() {
+    let merged = LevelPattern::parse("ring::ring", 2).unwrap();
+    let plain = LevelPattern::parse("ring", 2).unwrap();
+    for ranks in 0..9 {
+        for part in 0..12 {
+            let sound = part >= 2 && part < ranks;
+            assert_eq!(merged.judge_part(part, ranks).is_ok(), sound, "{part} of {ranks}");
+            assert_eq!(plain.judge_part(part, ranks).is_ok(), part == 2, "{part} of {ranks}");
+        }
+    }
+    for (part, ranks, sound) in [(2, 8, true), (1, 8, false), (8, 8, false)] {
+        let values = Values::default()
+            .with("pattern", Value::Text("ring::ring".into()))
+            .with("part_ranks", Value::Int(part))
+            .with("count", Value::Int(1));
+        let built = workload::any(&context(ranks), &values);
+        assert_eq!(built.map_err(|p| p[0].key.clone()).err(), (!sound).then(|| "part_ranks".to_owned()));
+    }
 }

@@ -85,7 +85,7 @@ pub(crate) const ANY: About = About {
             name: "part_ranks",
             kind: Kind::Int { min: 0, max: u32::MAX as u64 },
             default: Some("2"),
-            doc: "Ranks of the first pattern of ptrnvsptrn.",
+            doc: "Ranks of the first pattern of ptrnvsptrn: 2 at least, and fewer than the job has.",
         },
         COUNT,
     ],
@@ -118,8 +118,13 @@ pub(crate) fn plain(index: usize, context: &JobContext, values: &Values) -> Buil
 
 /// Builds the entry `pattern`.
 pub(crate) fn any(context: &JobContext, values: &Values) -> Built<Work> {
-    let pattern = LevelPattern::parse(&values.text("pattern"), values.u32("part_ranks"));
-    build(pattern.map_err(|e| vec![Problem::new("pattern", e)])?, context, values)
+    let part = values.u32("part_ranks");
+    let pattern = LevelPattern::parse(&values.text("pattern"), part);
+    let pattern = pattern.map_err(|e| vec![Problem::new("pattern", e)])?;
+    let judged = pattern.judge_part(part, context.ranks);
+    judged
+        .map_err(|e| vec![Problem::new("part_ranks", format!("{part} ranks of the first pattern: {e}"))])?;
+    build(pattern, context, values)
 }
 
 /// Builds the entry `neighbor`.
