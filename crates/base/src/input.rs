@@ -20,27 +20,6 @@ const DO_NOT_WAIT: i32 = 0o4000;
 ))]
 const DO_NOT_WAIT: i32 = 0;
 
-/// True for a named FIFO: to open one waits for its other end, for ever if there is none. A shell's `<(command)` and `>(command)` have theirs.
-///
-/// # Errors
-/// If there is nothing of this name.
-pub fn is_named_fifo(path: impl AsRef<Path>) -> io::Result<bool> {
-    let path = path.as_ref();
-    let kind = std::fs::metadata(path)?.file_type();
-    #[cfg(unix)]
-    let fifo = std::os::unix::fs::FileTypeExt::is_fifo(&kind) && !of_shell(path);
-    #[cfg(not(unix))]
-    let fifo = false;
-    Ok(fifo && !kind.is_file())
-}
-
-/// True for what a shell or a parent has opened already.
-#[cfg(unix)]
-fn of_shell(path: &Path) -> bool {
-    let opened = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
-    opened.iter().any(|d| path.starts_with(d))
-}
-
 /// Opens a file to read it. A named FIFO without a writer would keep us for ever, so one is refused; a shell's `<(command)` is none.
 ///
 /// # Errors
@@ -49,17 +28,43 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
     #[cfg(unix)]
     {
-        use std::os::unix::fs::OpenOptionsExt;
-        if is_named_fifo(path)? {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        let of_shell = is_opened(path, &["/dev/stdin"]);
+        let kind = std::fs::metadata(path)?.file_type();
+        if !of_shell && kind.is_fifo() {
             return Err(io::Error::other(
                 "it is a FIFO: give a file, or `-` for standard input where it is taken",
             ));
         }
-        if !of_shell(path) && path.is_file() {
+        if !of_shell && kind.is_file() {
             return File::options().read(true).custom_flags(DO_NOT_WAIT).open(path);
         }
     }
     File::open(path)
+}
+
+/// True for what a shell or a parent has opened already, under the names of descriptors or these.
+#[cfg(unix)]
+fn is_opened(path: &Path, streams: &[&str]) -> bool {
+    ["/dev/fd/", "/proc/self/fd/"].iter().chain(streams).any(|name| path.starts_with(name))
+}
+
+/// True for a named FIFO: to write one waits for its reader, for ever if there is none. A shell's `>(command)` has one.
+///
+/// # Errors
+/// If there is nothing of this name.
+pub fn waits_for_reader(path: impl AsRef<Path>) -> io::Result<bool> {
+    let path = path.as_ref();
+    let kind = std::fs::metadata(path)?.file_type();
+    #[cfg(unix)]
+    let waits =
+        std::os::unix::fs::FileTypeExt::is_fifo(&kind) && !is_opened(path, &["/dev/stdout", "/dev/stderr"]);
+    #[cfg(not(unix))]
+    let waits = {
+        let _ = kind;
+        false
+    };
+    Ok(waits)
 }
 
 /// The bytes of a file.

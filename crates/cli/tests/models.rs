@@ -202,6 +202,12 @@ fn table_and_figure_are_written() {
     );
     #[cfg(feature = "parquet")]
     assert!(read("models.parquet").starts_with(b"PAR1"));
+    // A figure that is somebody's stays, and what was found is shown all the same.
+    fs::write(Path::new(&out).join("models.svg"), "mine").expect("written");
+    let shown = place.compare(&["--out", &out]);
+    assert!(shown.status == 7 && shown.out.starts_with("idle: "), "{}{}", shown.out, shown.err);
+    assert_eq!(read("models.svg"), b"mine");
+    fs::remove_file(Path::new(&out).join("models.svg")).expect("removed");
     replaced_if_ours(&|| place.compare(&["--out", &out]), &out, "models.csv", "report.html");
 }
 

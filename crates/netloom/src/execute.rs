@@ -164,19 +164,8 @@ pub fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Experiment, Silent, watcher::Watcher};
+    use crate::{Experiment, Silent, samples::TEXT, watcher::Watcher};
     use std::sync::atomic::{AtomicU32, Ordering};
-
-    const TEXT: &str = r#"
-        experiment = { duration = "4 us" }
-        routing = { algorithm = "shortest-path" }
-        job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
-        model = { kind = "packet", packet = "512 B", chunk = "64 B" }
-        [fabric]
-        topology = "single-switch"
-        terminals = 4
-        link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-    "#;
 
     /// Leaves a run that goes on for half a million events; a sound one has some thousand.
     struct Impatient(AtomicU32);

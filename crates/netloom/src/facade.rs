@@ -123,20 +123,13 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{error::ErrorKind, watcher::Watcher};
+    use crate::{error::ErrorKind, samples::TEXT, watcher::Watcher};
     use model::Progress;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    const ENDLESS: &str = r#"
-        experiment = { duration = "10 s" }
-        routing = { algorithm = "shortest-path" }
-        job = [{ workload = "uniform", message = "512 B", load = 0.5 }]
-        model = { kind = "packet", packet = "512 B", chunk = "64 B" }
-        [fabric]
-        topology = "single-switch"
-        terminals = 4
-        link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-    "#;
+    fn endless() -> String {
+        TEXT.replace("4 us", "10 s").replace("load = 0.3", "load = 0.5")
+    }
 
     /// Leaves when it has heard of so many pauses.
     struct Leaver {
@@ -164,7 +157,7 @@ mod tests {
             let leave = |left, pauses| {
                 let leaver = Leaver { pauses: AtomicUsize::new(pauses), left: AtomicBool::new(left) };
                 let options = RunOptions { threads: settings.len() as u32, ..RunOptions::default() };
-                let mut experiment = Experiment::from_text(ENDLESS).options(options);
+                let mut experiment = Experiment::from_text(endless()).options(options);
                 experiment.input.set = settings.iter().map(|&set| set.to_owned()).collect();
                 let error = experiment.watched(&leaver).map(drop).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Interrupted);

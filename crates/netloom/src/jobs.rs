@@ -383,21 +383,12 @@ fn larger(mut problem: Problem, room: u64) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Experiment, Silent};
+    use crate::{Experiment, Silent, samples::TEXT};
 
     /// The pattern takes powers of two: it is not asked.
     #[test]
     fn ranks_that_do_not_fit_are_refused_before_their_pattern_is_built() {
-        let text = r#"
-            experiment = { duration = "4 us" }
-            routing = { algorithm = "shortest-path" }
-            job = [{ workload = "bit-complement", ranks = 9, message = "512 B", load = 0.3 }]
-            model = { kind = "packet", packet = "512 B", chunk = "64 B" }
-            [fabric]
-            topology = "single-switch"
-            terminals = 4
-            link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-        "#;
+        let text = TEXT.replace(r#"workload = "uniform""#, r#"workload = "bit-complement", ranks = 9"#);
         let why = Experiment::from_text(text).prepare(&Silent).err().map(|e| e.to_string());
         assert!(why.is_some_and(|why| why.contains("9 ranks do not fit on 4 free terminals")));
     }

@@ -61,6 +61,8 @@ pub mod reference;
 pub mod registry;
 pub mod render;
 pub mod routing;
+#[cfg(test)]
+mod samples;
 pub mod saver;
 pub mod scaling;
 pub mod scenarios;

@@ -95,9 +95,9 @@ pub fn write(
             return Err(Error::new(ErrorKind::Output, message).with_help("name another file with --svg"));
         }
     }
-    write_file(&written[0], &html(&runs))?;
+    part_file::write(&written[0], html(&runs).as_bytes(), true)?;
     if let Some((path, picture)) = picture {
-        write_file(path, &picture)?;
+        part_file::write(path, picture.as_bytes(), true)?;
         written.push(path.to_owned());
     }
     Ok(written)
@@ -122,20 +122,6 @@ fn may_write(path: &Path, force: bool) -> Result<(), Error> {
     }
     let message = format!("`{}` exists already", path.display());
     Err(Error::new(ErrorKind::Output, message).with_help("choose another, or replace it with --force"))
-}
-
-/// Writes a file that a user named, or none of it.
-fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    // Beside it and renamed, so that it is never half there; pipes and devices are written to.
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    if path.exists() && !path.is_file() {
-        return part_file::write_through(path, text.as_bytes());
-    }
-    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).map_err(|e| {
-        let _ = std::fs::remove_file(&beside);
-        Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
-    })
 }
 
 #[cfg(test)]

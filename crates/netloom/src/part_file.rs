@@ -57,9 +57,8 @@ impl PartFile {
 ///
 /// # Errors
 /// If it is a named FIFO, or cannot be written.
-pub(crate) fn write_through(to: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let fifo = base::input::is_named_fifo(to).map_err(|e| unwritable(to, &e))?;
-    if fifo {
+fn write_through(to: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if base::input::waits_for_reader(to).map_err(|e| unwritable(to, &e))? {
         let why = "it is a FIFO: name a file";
         return Err(unwritable(to, &io::Error::other(why)));
     }

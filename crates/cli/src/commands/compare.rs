@@ -51,10 +51,10 @@ fn models(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome
     let _claim = args.out.as_deref().map(|out| models_files::FILES.claim(out)).transpose()?;
     let options = RunOptions { threads: args.threads, ..RunOptions::default() };
     let found = compare_models(&Registry::standard(), &input, &options, &Terminal::new(console))?;
-    if let Some(directory) = &args.out {
-        found.write(directory)?;
-    }
+    // What was found is shown, whatever becomes of the files.
+    let stored = args.out.as_deref().map(|directory| found.write(directory)).transpose();
     console.answer(args.format, &found.text(), &found.object())?;
+    stored?;
     Ok(if found.compares() { Exit::Done } else { Exit::Experiment })
 }
 
@@ -64,9 +64,8 @@ fn alone(file: &Path, args: &CompareArgs, console: &mut Console<'_>) -> Outcome 
     let _claim = args.out.as_deref().map(|out| interference_files::FILES.claim(out)).transpose()?;
     let asked = Asked { threads: args.threads, options: RunOptions::default() };
     let found = interference(&Registry::standard(), &input, &asked, &Terminal::new(console))?;
-    if let Some(directory) = &args.out {
-        found.write(directory)?;
-    }
+    let stored = args.out.as_deref().map(|directory| found.write(directory)).transpose();
     console.answer(args.format, &found.text(), &found.object())?;
+    stored?;
     Ok(Exit::Done)
 }

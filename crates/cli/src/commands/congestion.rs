@@ -33,6 +33,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     // Mistakes in these are told before a large network is read and routed.
     pattern(&args.pattern, args.part_ranks)?;
     args.map.as_deref().map_or(Ok(()), check_name)?;
+    unused(args)?;
     let mut network = network::load(&args.network)?;
     let mut reversed = false;
     if let Some((left, text)) = network::failed(&args.failures, &network.subnet, args.routing.seed)? {
@@ -50,7 +51,6 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         let options = network::options(&args.routing, &network.subnet)?;
         network = Network { subnet: cluster::route(&network.subnet, name, &options)?, closed: None };
     }
-    unused(args)?;
     if args.metric == Metric::EdgeForwardingIndex {
         return forwarding_index(&network.subnet, args, console);
     }

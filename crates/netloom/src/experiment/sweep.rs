@@ -263,7 +263,8 @@ pub(super) fn tables_of<'a>(
     }
     if let Some(item) = items.get(MAX_TABLES) {
         let message = format!("there are {} [[{name}]]; a file has {MAX_TABLES} at most", items.len());
-        diagnostics.push(Diagnostic::new(item.place, message));
+        let help = "spread them over several files, or say with one what holds for many";
+        diagnostics.push(Diagnostic::new(item.place, message).help(help));
         // Nor are they read: each may be wrong.
         all.clear();
     }

@@ -314,7 +314,12 @@ impl Task {
 
     /// False for a piece that both its ranks know to be empty, if the library sends no such message.
     pub(crate) fn moves(&self, piece: Piece, sending: bool) -> bool {
-        self.sends_empty || self.counts.is_none() || self.bytes_of(piece, sending) > 0
+        self.sends_empty || self.has_data(piece, sending)
+    }
+
+    /// False for a piece whose counts are all zero.
+    pub(crate) fn has_data(&self, piece: Piece, sending: bool) -> bool {
+        self.counts.is_none() || self.bytes_of(piece, sending) > 0
     }
 
     /// Bytes that decide which algorithm is taken: the vector, or a block, or the sum of the counts.

@@ -38,18 +38,13 @@ pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
             players(task, first, first + half)
         };
         let peer = CommRank::new(fold.rank(partner));
-        if has_data(task, blocks(player)) {
+        if task.has_data(blocks(player), true) {
             out.recv(peer, blocks(player), How::Combine);
         }
-        if has_data(task, blocks(partner)) {
+        if task.has_data(blocks(partner), true) {
             out.send(peer, blocks(partner));
         }
     }
-}
-
-/// False for blocks whose counts are all zero.
-fn has_data(task: &Task, piece: Piece) -> bool {
-    task.counts.is_none() || task.bytes_of(piece, true) > 0
 }
 
 pub(crate) const BUTTERFLY: About = About {
@@ -102,8 +97,8 @@ fn unfold(task: &Task, out: &mut dyn Sink) {
     let fold = Fold::of(task);
     let block = |rank| Piece::Blocks { first: rank, count: 1 };
     match (fold.other(task.rank.number()).map(CommRank::new), fold.player(task.rank.number())) {
-        (Some(other), Some(_)) if has_data(task, block(other)) => out.send(other, block(other)),
-        (Some(other), None) if has_data(task, block(task.rank)) => {
+        (Some(other), Some(_)) if task.has_data(block(other), true) => out.send(other, block(other)),
+        (Some(other), None) if task.has_data(block(task.rank), true) => {
             out.recv(other, block(task.rank), How::Store);
         }
         _ => {}
