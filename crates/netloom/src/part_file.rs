@@ -105,18 +105,12 @@ mod written {
         assert_eq!(fs::read(&long).expect("read"), b"old");
         assert_eq!(fs::read_dir(root.path()).expect("read").count(), 2);
     }
-}
-
-#[cfg(all(test, unix))]
-mod pipes {
-    #![allow(clippy::expect_used, reason = "tests")]
-
-    use super::*;
-    use std::{process::Command, sync::mpsc, time::Duration};
 
     /// Nobody reads it, so that opening it would wait for ever.
+    #[cfg(unix)]
     #[test]
     fn a_named_fifo_is_refused_at_once() {
+        use std::{process::Command, sync::mpsc, time::Duration};
         let root = tempfile::tempdir().expect("a directory");
         let to = root.path().join("fifo");
         assert!(Command::new("mkfifo").arg(&to).status().expect("mkfifo runs").success());
