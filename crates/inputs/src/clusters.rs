@@ -15,6 +15,7 @@ use netloom::{
     counting::{Asked, count},
 };
 use std::path::{Path, PathBuf};
+use workload::levels::PART;
 
 /// Most nodes of networks whose tables are verified: that takes time with their square.
 const NODES: usize = 200;
@@ -74,7 +75,7 @@ fn counted(pattern: &str, hosts: Option<&Path>, mapping: &str) -> Result<(), Str
     let network = Network { subnet, closed: None };
     let asked = Asked {
         pattern,
-        part_ranks: 0,
+        part_ranks: PART,
         ranks: 0,
         hosts,
         subset: Subset::Random,

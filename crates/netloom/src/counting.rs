@@ -28,7 +28,7 @@ use workload::levels::LevelPattern;
 pub struct Asked<'a> {
     /// A pattern with levels, or `pairs:FILE`.
     pub pattern: &'a str,
-    /// Ranks of the first of two merged patterns.
+    /// Ranks of the first of two merged patterns; [`workload::levels::PART`] with any other, which has no parts.
     pub part_ranks: u32,
     /// Ranks; 0 for all hosts, an even number.
     pub ranks: u32,
