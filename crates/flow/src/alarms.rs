@@ -30,10 +30,15 @@ impl Alarms {
     }
 
     /// Sets or moves an instant; [`FineTime::NEVER`] removes it.
+    #[inline]
     pub fn set(&mut self, number: u32, at: FineTime) {
-        if self.of(number) == at {
-            return;
+        if self.of(number) != at {
+            self.replay(number, at);
         }
+    }
+
+    /// Moves an instant, and plays the matches that this may decide otherwise.
+    fn replay(&mut self, number: u32, at: FineTime) {
         self.reach(number);
         debug_assert!(self.at.len().is_power_of_two(), "a tournament has a power of two of players");
         self.at[number as usize] = at;
@@ -50,9 +55,19 @@ impl Alarms {
     }
 
     /// Sets or moves many.
+    #[inline]
     pub fn set_many(&mut self, moved: &[(u32, FineTime)]) {
+        // Mostly none or one: small messages that take turns move no others.
+        match moved {
+            [] => (),
+            &[(number, at)] => self.set(number, at),
+            _ => self.set_all(moved),
+        }
+    }
+
+    fn set_all(&mut self, moved: &[(u32, FineTime)]) {
         // Some matches of each on its own, or all matches.
-        if moved.len() <= 1 || moved.len() * 8 < self.at.len() {
+        if moved.len() * 8 < self.at.len() {
             moved.iter().for_each(|&(number, at)| self.set(number, at));
             return;
         }
@@ -64,13 +79,20 @@ impl Alarms {
     }
 
     /// Makes room for a number.
+    #[inline]
     fn reach(&mut self, number: u32) {
         if self.at.len() <= number as usize {
-            let size = (number as usize + 1).next_power_of_two().max(2);
-            self.at.resize(size, FineTime::NEVER);
-            self.winners = vec![0; size];
-            self.play_all();
+            self.grow(number);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, number: u32) {
+        let size = (number as usize + 1).next_power_of_two().max(2);
+        self.at.resize(size, FineTime::NEVER);
+        self.winners = vec![0; size];
+        self.play_all();
     }
 
     fn play_all(&mut self) {

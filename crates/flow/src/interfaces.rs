@@ -8,7 +8,10 @@ use crate::{
     sharing::{Over, Sharing},
     turns::{Row, Turns},
 };
-use base::{index::TerminalId, time::Ps};
+use base::{
+    index::{Column, TerminalId},
+    time::Ps,
+};
 use model::{
     failure::Failure,
     messages::{Message, MessageNetwork},
@@ -24,6 +27,8 @@ pub struct Interfaces {
     over: Vec<Over>,
     /// Route of each message under way, by tag.
     routes: Vec<u32>,
+    /// Where each terminal sent something last, and the number of that pair: most send the next there too.
+    last: Column<TerminalId, Option<(TerminalId, u32)>>,
     /// When something happens next.
     next: Option<Ps>,
 }
@@ -37,8 +42,30 @@ impl Interfaces {
         let cx = context(setup)?;
         let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
         let network = Network::new(&cx, &mut sharing);
-        let turns = Turns::default();
-        Ok(Self { cx, sharing, network, turns, sent: 0, over: Vec::new(), routes: Vec::new(), next: None })
+        let last = Column::filled(cx.fabric.terminals() as usize, None);
+        Ok(Self {
+            cx,
+            sharing,
+            network,
+            turns: Turns::default(),
+            sent: 0,
+            over: Vec::new(),
+            routes: Vec::new(),
+            last,
+            next: None,
+        })
+    }
+
+    /// Number of a pair of terminals.
+    fn pair(&mut self, source: TerminalId, destination: TerminalId) -> u32 {
+        match self.last[source] {
+            Some((last, pair)) if last == destination => pair,
+            _ => {
+                let pair = self.network.pair(source, destination);
+                self.last[source] = Some((destination, pair));
+                pair
+            }
+        }
     }
 
     /// Takes the next step of the sharing up to a time; false if there is none. Messages may be divided anew before their shares are found.
@@ -74,9 +101,8 @@ impl MessageNetwork for Interfaces {
     }
 
     fn send(&mut self, now: Ps, source: TerminalId, destination: TerminalId, message: Message) -> bool {
-        let pair = self.network.pair(source, destination);
+        let ends = Pair { source, destination, row: self.pair(source, destination) };
         self.sent += 1;
-        let ends = Pair { source, destination, row: pair };
         let Message { bytes, tag, .. } = message;
         let asks = network::Message { identity: self.sent, packets: by_load::packets(bytes) };
         let Ok(route) = self.network.route(&self.cx, &mut self.sharing, ends, asks) else {

@@ -552,7 +552,9 @@ impl Sharing {
         if self.rates {
             self.share_pools(at);
         } else {
-            self.share_detached(at);
+            if !self.newly_detached.is_empty() {
+                self.share_detached(at);
+            }
             self.listed.extend_from_slice(self.solver.solve());
             for n in 0..self.listed.len() {
                 let bundle = self.listed[n];
