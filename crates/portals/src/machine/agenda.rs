@@ -52,12 +52,11 @@ impl Agenda {
     }
 
     /// True if a timer comes before all else.
+    #[inline]
     fn rings(&self) -> bool {
-        match (self.near.peek(), self.timers.peek()) {
-            (Some(near), Some(timer)) => timer.0 < near.0,
-            (None, timer) => timer.is_some(),
-            (Some(_), None) => false,
-        }
+        // Without reliability there is none.
+        let Some(timer) = self.timers.peek() else { return false };
+        self.near.peek().is_none_or(|near| timer.0 < near.0)
     }
 
     /// What comes next.

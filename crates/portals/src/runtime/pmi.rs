@@ -107,7 +107,8 @@ super::calls::calls! {
 
 /// Waits for all ranks.
 fn barrier() -> c_int {
-    world::enter(with(|w, _| w.machine.params.barrier_time));
+    let takes = with(|w, _| w.machine.params.barrier_time);
+    world::enter(|_| takes);
     let all = with(|w, _| w.ranks.len()) as u32;
     let round = with(|w, rank| {
         w.record(|r| r.step(rank, Step::Barrier));

@@ -30,28 +30,25 @@ fn number(answer: Answer) -> c_int {
 }
 
 /// Asks the interface; a command crosses the bus before it takes effect.
-fn ask(call: Call) -> Answer<u32> {
-    let span =
-        if call.commands() { with(|w, rank| w.machine.of_rank(rank).control_time(size::COMMAND)) } else { 0 };
-    enter(span);
-    let answer = with(|w, rank| {
-        let answer = w.machine.ask(rank, &call, &mut w.memory);
-        w.asked(rank, &call, answer);
+fn ask(call: &Call) -> Answer<u32> {
+    enter(|p| if call.commands() { p.control_time(size::COMMAND) } else { 0 });
+    with(|w, rank| {
+        let answer = w.machine.ask(rank, call, &mut w.memory);
+        w.asked(rank, call, answer);
+        w.measure();
         answer
-    });
-    leave();
-    answer
+    })
 }
 
 /// Asks for something that has no handle.
-fn issue(call: Call) -> c_int {
+fn issue(call: &Call) -> c_int {
     let answer = ask(call);
     debug_assert!(answer.is_err() || answer == Ok(INVALID), "what has no handle gives none");
     number(answer.map(drop))
 }
 
 /// Frees something: threads that wait for it look again, and find it gone.
-fn free(call: Call) -> c_int {
+fn free(call: &Call) -> c_int {
     let code = issue(call);
     if code == 0 {
         with(|w, rank| w.wake_rank(rank));
@@ -65,23 +62,23 @@ fn refused(code: Code, waited: bool) -> Code {
 }
 
 /// Asks for something that has a handle or a number.
-fn make(call: Call, to: *mut u32) -> c_int {
+fn make(call: &Call, to: *mut u32) -> c_int {
     let answer = ask(call);
     debug_assert!(answer != Ok(INVALID), "what is made has a handle or a number");
     number(answer.and_then(|made| write(to, made)))
 }
 
 /// The same with arguments that may not be readable: the command then has none.
-fn with_arguments(call: Answer<Call>, commands: bool) -> Answer<u32> {
+fn with_arguments(call: &Answer<Call>, commands: bool) -> Answer<u32> {
     match call {
         Ok(call) => ask(call),
-        Err(code) => ask(Call::Nothing(commands)).and(Err(code)),
+        Err(code) => ask(&Call::Nothing(commands)).and(Err(*code)),
     }
 }
 
 /// Looks at the interface: that takes the time of a call, and changes nothing.
 fn look(f: impl FnOnce(&mut Process) -> Answer) -> c_int {
-    number(ask(Call::Nothing(false)).and_then(|_| with(|w, rank| f(&mut w.machine.processes[rank]))))
+    number(ask(&Call::Nothing(false)).and_then(|_| with(|w, rank| f(&mut w.machine.processes[rank]))))
 }
 
 /// Reads what a pointer points to.
@@ -133,8 +130,8 @@ fn list(number: c_int) -> Answer<List> {
 }
 
 /// A data movement: the processor writes small payloads of volatile descriptors itself.
-fn begin(call: Answer<Call>) -> c_int {
-    if let Ok(Call::Begin(op)) = &call {
+fn begin(call: &Answer<Call>) -> c_int {
+    if let Ok(Call::Begin(op)) = call {
         let span = with(|w, rank| w.machine.written_time(rank, op));
         if span > 0 {
             world::pause(span);
@@ -185,7 +182,7 @@ fn append(
             Some(on) => Call::TriggeredAppend { at, me, list, user_ptr, on },
         })
     });
-    number(with_arguments(call, true).and_then(|made| write(handle, made)))
+    number(with_arguments(&call, true).and_then(|made| write(handle, made)))
 }
 
 fn search(PortalEntry { ni, pt, matching }: PortalEntry, me: Answer<Me>, how: c_int, user_ptr: u64) -> c_int {
@@ -193,7 +190,7 @@ fn search(PortalEntry { ni, pt, matching }: PortalEntry, me: Answer<Me>, how: c_
         let at = TableEntry { ni, pt };
         Ok(Call::Search { at, me: headless(me), delete: deletes(how)?, user_ptr })
     });
-    number(with_arguments(call, true).map(drop))
+    number(with_arguments(&call, true).map(drop))
 }
 
 /// An entry, if it is of the kind that an interface has.
@@ -243,7 +240,7 @@ fn events(
 ) -> c_int {
     let until = deadline(timeout);
     let mut waited = false;
-    enter(0);
+    enter(|_| 0);
     let result = loop {
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::EqEmpty });
         for n in 0..count {
@@ -298,7 +295,7 @@ fn counts(
 ) -> Answer<(u32, Count)> {
     let until = deadline(timeout);
     let mut waited = false;
-    enter(0);
+    enter(|_| 0);
     let result = loop {
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::CtNoneReached });
         for n in 0..count {
@@ -376,7 +373,7 @@ super::calls::calls! {
         let wish = if desired.is_null() { Ok(None) } else { read(desired).map(Some) };
         let known = interface == 0 || interface == u32::MAX;
         let call = wish.and_then(|desired| if known { Ok(Call::NiInit { options, pid, desired }) } else { Err(Code::ArgInvalid) });
-        number(with_arguments(call, false).and_then(|handle| {
+        number(with_arguments(&call, false).and_then(|handle| {
             let limits = with(|w, r| w.machine.processes[r].limits(handle))?;
             if !actual.is_null() {
                 write(actual, limits)?;
@@ -384,7 +381,7 @@ super::calls::calls! {
             write(ni, handle)
         }))
     }
-    fn PtlNIFini(ni: u32) -> c_int { free(Call::NiFini(ni)) }
+    fn PtlNIFini(ni: u32) -> c_int { free(&Call::NiFini(ni)) }
     fn PtlNIStatus(ni: u32, register: c_int, status: *mut c_int) -> c_int {
         look(|p| write(status, p.ni_status(ni, register as usize)?))
     }
@@ -393,7 +390,7 @@ super::calls::calls! {
     }
     fn PtlSetMap(ni: u32, count: u64, map: *const ProcessId) -> c_int {
         let map: Answer<Vec<ProcessId>> = (0..count as usize).map(|n| read(map.wrapping_add(n))).collect();
-        number(with_arguments(map.map(|map| Call::SetMap(ni, map)), false).map(drop))
+        number(with_arguments(&map.map(|map| Call::SetMap(ni, map)), false).map(drop))
     }
     fn PtlGetMap(ni: u32, count: u64, map: *mut ProcessId, actual: *mut u64) -> c_int {
         look(|p| {
@@ -405,14 +402,14 @@ super::calls::calls! {
         })
     }
     fn PtlPTAlloc(ni: u32, options: u32, eq: u32, wish: u32, index: *mut u32) -> c_int {
-        make(Call::PtAlloc { ni, options, eq, wish }, index)
+        make(&Call::PtAlloc { ni, options, eq, wish }, index)
     }
-    fn PtlPTFree(ni: u32, index: u32) -> c_int { issue(Call::PtFree(ni, index)) }
+    fn PtlPTFree(ni: u32, index: u32) -> c_int { issue(&Call::PtFree(ni, index)) }
     fn PtlPTDisable(ni: u32, index: u32) -> c_int {
-        issue(Call::PtEnable { ni, pt: index, enabled: false })
+        issue(&Call::PtEnable { ni, pt: index, enabled: false })
     }
     fn PtlPTEnable(ni: u32, index: u32) -> c_int {
-        issue(Call::PtEnable { ni, pt: index, enabled: true })
+        issue(&Call::PtEnable { ni, pt: index, enabled: true })
     }
     fn PtlGetUid(ni: u32, uid: *mut u32) -> c_int { look(|p| write(uid, p.get_uid(ni)?)) }
     fn PtlGetId(ni: u32, id: *mut ProcessId) -> c_int {
@@ -422,29 +419,29 @@ super::calls::calls! {
         look(|p| write(id, p.phys_id(ni)?))
     }
     fn PtlMDBind(ni: u32, md: *const Md, handle: *mut u32) -> c_int {
-        number(with_arguments(read(md).map(|md| Call::MdBind(ni, md)), false).and_then(|made| write(handle, made)))
+        number(with_arguments(&read(md).map(|md| Call::MdBind(ni, md)), false).and_then(|made| write(handle, made)))
     }
-    fn PtlMDRelease(handle: u32) -> c_int { issue(Call::MdRelease(handle)) }
+    fn PtlMDRelease(handle: u32) -> c_int { issue(&Call::MdRelease(handle)) }
     fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
         append(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), which, user, None, handle)
     }
     fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
         append(PortalEntry { ni, pt, matching: true }, read(me), which, user, None, handle)
     }
-    fn PtlLEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
-    fn PtlMEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
+    fn PtlLEUnlink(handle: u32) -> c_int { issue(&Call::Unlink(handle)) }
+    fn PtlMEUnlink(handle: u32) -> c_int { issue(&Call::Unlink(handle)) }
     fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
         search(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), how, user)
     }
     fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
         search(PortalEntry { ni, pt, matching: true }, read(me), how, user)
     }
-    fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
-    fn PtlCTFree(ct: u32) -> c_int { free(Call::CtFree(ct)) }
-    fn PtlCTCancelTriggered(ct: u32) -> c_int { issue(Call::CtCancel(ct)) }
+    fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(&Call::CtAlloc(ni), ct) }
+    fn PtlCTFree(ct: u32) -> c_int { free(&Call::CtFree(ct)) }
+    fn PtlCTCancelTriggered(ct: u32) -> c_int { issue(&Call::CtCancel(ct)) }
     fn PtlCTGet(ct: u32, value: *mut Count) -> c_int {
         missed("PtlCTGet");
-        enter(0);
+        enter(|_| 0);
         let shown = with(|w, rank| {
             let shown = w.machine.processes[rank].ct_get(ct);
             w.record(|r| match shown {
@@ -468,33 +465,33 @@ super::calls::calls! {
         }))
     }
     fn PtlCTSet(ct: u32, value: Count) -> c_int {
-        issue(Call::CtChange { ct, by: value, set: true })
+        issue(&Call::CtChange { ct, by: value, set: true })
     }
     fn PtlCTInc(ct: u32, value: Count) -> c_int {
-        issue(Call::CtChange { ct, by: value, set: false })
+        issue(&Call::CtChange { ct, by: value, set: false })
     }
     fn PtlPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64) -> c_int {
-        begin(ack(acks).map(|ack| Call::Begin(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() })))
+        begin(&ack(acks).map(|ack| Call::Begin(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() })))
     }
     fn PtlGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64) -> c_int {
-        begin(Ok(Call::Begin(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() })))
+        begin(&Ok(Call::Begin(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() })))
     }
     fn PtlAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(ack(acks).map(|ack| Call::Begin(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
+        begin(&ack(acks).map(|ack| Call::Begin(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
     }
     fn PtlFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(Ok(Call::Begin(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
+        begin(&Ok(Call::Begin(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() })))
     }
     fn PtlSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int) -> c_int {
         let operation = pair(operation, datatype);
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(Call::Begin))
+        begin(&operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(Call::Begin))
     }
     fn PtlAtomicSync() -> c_int {
         // Who polls memory calls it in a loop: time passes.
         missed("PtlAtomicSync");
-        enter(0);
+        enter(|_| 0);
         let started = with(|w, rank| {
             let served = Count { success: w.machine.served[rank], failure: 0 };
             w.record(|r| r.count(rank, INVALID, served));
@@ -504,9 +501,9 @@ super::calls::calls! {
         number(if started { Ok(()) } else { Err(Code::NoInit) })
     }
     fn PtlEQAlloc(ni: u32, count: u64, eq: *mut u32) -> c_int {
-        make(Call::EqAlloc(ni, count), eq)
+        make(&Call::EqAlloc(ni, count), eq)
     }
-    fn PtlEQFree(eq: u32) -> c_int { free(Call::EqFree(eq)) }
+    fn PtlEQFree(eq: u32) -> c_int { free(&Call::EqFree(eq)) }
     fn PtlEQGet(eq: u32, event: *mut Event) -> c_int {
         let code = events(&raw const eq, 1, 0, event, std::ptr::null_mut(), "PtlEQGet");
         if code == Code::EqEmpty as c_int {
@@ -525,34 +522,34 @@ super::calls::calls! {
         code
     }
     fn PtlTriggeredPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, ct: u32, threshold: u64) -> c_int {
-        begin(ack(acks).map(|ack| Call::Triggered(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }, Trigger { counter: ct, threshold })))
+        begin(&ack(acks).map(|ack| Call::Triggered(Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, ct: u32, threshold: u64) -> c_int {
-        begin(Ok(Call::Triggered(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }, Trigger { counter: ct, threshold })))
+        begin(&Ok(Call::Triggered(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(ack(acks).map(|ack| Call::Triggered(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
+        begin(&ack(acks).map(|ack| Call::Triggered(Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(Ok(Call::Triggered(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
+        begin(&Ok(Call::Triggered(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
         let operation = pair(operation, datatype);
-        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(|op| Call::Triggered(op, Trigger { counter: ct, threshold })))
+        begin(&operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with).map(|op| Call::Triggered(op, Trigger { counter: ct, threshold })))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt { ct, by, set: false, on: Trigger { counter: on, threshold } })
+        issue(&Call::TriggeredCt { ct, by, set: false, on: Trigger { counter: on, threshold } })
     }
     fn PtlTriggeredCTSet(ct: u32, to: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt { ct, by: to, set: true, on: Trigger { counter: on, threshold } })
+        issue(&Call::TriggeredCt { ct, by: to, set: true, on: Trigger { counter: on, threshold } })
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
         append(PortalEntry { ni, pt, matching: true }, read(me), which, user, Some(Trigger { counter: on, threshold }), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredUnlink(handle, Trigger { counter: on, threshold }))
+        issue(&Call::TriggeredUnlink(handle, Trigger { counter: on, threshold }))
     }
     fn PtlStartBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }
     fn PtlEndBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }

@@ -21,6 +21,7 @@ use crate::{
         types::{Code, Iovec},
     },
     machine::{Happening, Machine},
+    nic::Params,
     record::{Recorder, Step},
 };
 use base::{
@@ -28,7 +29,7 @@ use base::{
     sorted::SortedMap,
     time::{NS, Ps},
 };
-use std::{cell::RefCell, collections::VecDeque};
+use std::{cell::RefCell, collections::VecDeque, mem::ManuallyDrop};
 
 /// From a store of one thread of a rank to the look of another one that polls memory.
 const SEEN_AFTER: Ps = 100 * NS;
@@ -81,13 +82,15 @@ pub struct World {
 }
 
 thread_local! {
-    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+    /// Never dropped with its thread: [`take`] empties it. So nobody has to ask, at each look, whether it is still there.
+    static WORLD: ManuallyDrop<RefCell<Option<World>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// Borrows the world for a moment: with the rank that runs.
 pub fn with<T>(f: impl FnOnce(&mut World, RankId) -> T) -> T {
     preempt::called();
-    WORLD.with_borrow_mut(|world| {
+    WORLD.with(|world| {
+        let mut world = world.borrow_mut();
         let world = world.as_mut().expect("calls of programs come only while a world is there");
         let rank = world.threads[world.current as usize].rank;
         f(world, rank)
@@ -101,18 +104,18 @@ pub fn is_lent() -> bool {
 
 /// The world begins: calls of programs find it.
 pub(super) fn begin(world: World) {
-    let before = WORLD.replace(Some(world));
+    let before = WORLD.with(|cell| cell.replace(Some(world)));
     debug_assert!(before.is_none(), "there is one world at a time");
 }
 
 /// Borrows the world while no rank runs; `None` if there is none, or from `f`.
 pub(super) fn reach<T>(f: impl FnOnce(&mut World) -> Option<T>) -> Option<T> {
-    WORLD.with_borrow_mut(|world| f(world.as_mut()?))
+    WORLD.with(|world| f(world.borrow_mut().as_mut()?))
 }
 
 /// The world ends.
 pub(super) fn take() -> Option<World> {
-    WORLD.take()
+    WORLD.with(|world| world.take())
 }
 
 /// A rank wrote to its output or error, which may lead to a descriptor.
@@ -380,6 +383,7 @@ impl World {
     }
 
     /// From now on the program of the thread that runs computes.
+    #[inline]
     pub fn measure(&mut self) {
         let rank = self.threads[self.current as usize].rank;
         if self.machine.of_rank(rank).cpu_factor > 0.0 {
@@ -417,14 +421,15 @@ pub fn pause(span: Ps) {
     }
 }
 
-/// A call begins: what the program computed, and what the call itself takes.
-pub fn enter(span: Ps) {
+/// A call begins: what the program computed, and what the call itself takes on its node beside `call_time`.
+pub fn enter(span: impl FnOnce(&Params) -> Ps) {
     let span = with(|w, rank| {
         let computed = w.computed(rank) + w.jitter(rank);
         if computed > 0 {
             w.record(|r| r.step(rank, Step::Compute(computed)));
         }
-        span + w.machine.of_rank(rank).call_time + computed
+        let p = w.machine.of_rank(rank);
+        span(p) + p.call_time + computed
     });
     if span > 0 {
         pause(span);
@@ -433,7 +438,7 @@ pub fn enter(span: Ps) {
 
 /// A call that does nothing but take its time.
 pub fn enter_only() {
-    enter(0);
+    enter(|_| 0);
     with(|w, rank| {
         if w.machine.of_rank(rank).call_time > 0 {
             w.asked(rank, &Call::Nothing(false), Err(Code::Ignored));
@@ -444,7 +449,7 @@ pub fn enter_only() {
 /// The program sleeps; `called` if that is a call of its own.
 pub fn idle(span: Ps, called: bool) {
     if called {
-        enter(0);
+        enter(|_| 0);
     }
     with(|w, _| w.idles(Some(w.machine.now.saturating_add(span)), called));
     pause(span);
