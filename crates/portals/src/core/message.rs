@@ -28,13 +28,11 @@ impl Request {
 }
 
 impl Message {
-    /// Becomes another message. The room for its data stays if the other has none.
-    pub fn becomes(&mut self, other: Self) {
-        let mut room = std::mem::replace(self, other).data;
-        if self.data.capacity() == 0 {
-            room.clear();
-            self.data = room;
-        }
+    /// Becomes as a new one. The room for its data stays.
+    pub fn clear(&mut self) {
+        let mut data = std::mem::take(&mut self.data);
+        data.clear();
+        *self = Self { data, ..Self::default() };
     }
 
     /// Bytes of its payload, of which not all need be in `data`.

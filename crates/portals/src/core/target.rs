@@ -33,7 +33,10 @@ impl Process {
             return self.answered(m, memory);
         }
         let from = self.out.len();
-        let (mut answer, acknowledge) = self.serve(m, memory);
+        // Made in the one that is sent: it is too long to be moved about.
+        let mut answer = self.spare.take().unwrap_or_default();
+        answer.clear();
+        let acknowledge = self.serve(m, &mut answer, memory);
         answer.ni = m.ni;
         answer.source = self.id;
         answer.target = m.source;
@@ -43,16 +46,19 @@ impl Process {
         let fetches = matches!(m.request, Request::Get | Request::FetchAtomic | Request::Swap);
         answer.request = if fetches { Request::Reply } else { Request::Ack };
         if fetches || (m.ack != AckReq::None && acknowledge) {
-            let mut message = self.spare.take().unwrap_or_default();
-            message.becomes(answer);
-            self.out.push_back(Out::Send(message));
+            self.out.push_back(Out::Send(answer));
+        } else {
+            self.spare = Some(answer);
         }
         self.settle(from, memory);
     }
 
-    /// The answer to a request, and whether an acknowledgement may be sent.
-    fn serve(&mut self, m: &Message, memory: &mut dyn Memory) -> (Message, bool) {
-        let fail = |fail| (Message { fail, ..Message::default() }, true);
+    /// Fills the answer to a request in; whether an acknowledgement may be sent.
+    fn serve(&mut self, m: &Message, answer: &mut Message, memory: &mut dyn Memory) -> bool {
+        let mut fail = |fail| {
+            answer.fail = fail;
+            true
+        };
         let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return fail(Fail::Undeliverable) };
         let Some(table) = ni.tables.get(m.pt as usize).and_then(Option::as_ref) else {
             ni.status[DROPPED] += 1;
@@ -84,7 +90,7 @@ impl Process {
             ni.status[OPERATION] += 1;
             return fail(Fail::OpViolation);
         }
-        self.execute(m, &found, header, memory)
+        self.execute(m, &found, header, answer, memory)
     }
 
     /// A message finds no entry or no room for its header or event: flow control disables the portal table entry, else the message is dropped.
@@ -108,28 +114,27 @@ impl Process {
         Fail::PtDisabled
     }
 
-    /// Moves the data of a request and reports it.
+    /// Moves the data of a request and reports it; whether an acknowledgement may be sent.
     fn execute(
         &mut self,
         m: &Message,
         found: &Found,
         header: bool,
+        answer: &mut Message,
         memory: &mut dyn Memory,
-    ) -> (Message, bool) {
+    ) -> bool {
         let Found { place, entry, offset, mlength } = found;
         let (offset, mlength) = (*offset, *mlength);
         debug_assert!(entry.linked, "messages find entries that are on a list");
         debug_assert!(mlength <= m.length, "no more is moved than was asked for");
-        let mut data = self.spare.as_mut().map(|spare| std::mem::take(&mut spare.data)).unwrap_or_default();
-        data.clear();
-        let mut answer =
-            Message { length: mlength, remote_offset: offset, list: entry.list, data, ..Message::default() };
+        debug_assert!(answer.data.is_empty(), "an answer has no data yet");
+        (answer.length, answer.remote_offset, answer.list) = (mlength, offset, entry.list);
         let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
-        if touch(m, entry, offset, copied as usize, &mut answer, memory).is_err() {
+        if touch(m, entry, offset, copied as usize, answer, memory).is_err() {
             answer.fail = Fail::Segv;
             answer.data.clear();
         }
-        let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return (answer, true) };
+        let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return true };
         let event = Event {
             start: entry.region.address(offset),
             user_ptr: entry.user_ptr,
@@ -169,7 +174,7 @@ impl Process {
             self.post_event(m.ni, eq, event);
         }
         self.use_up(m.ni, found);
-        (answer, entry.options & me::ACK_DISABLE == 0)
+        entry.options & me::ACK_DISABLE == 0
     }
 
     /// Moves the local offset and unlinks an entry that is used up.

@@ -297,9 +297,8 @@ impl World {
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
-    /// What a call takes by chance, if hosts are not all alike to the picosecond.
-    fn jitter(&mut self, rank: RankId) -> Ps {
-        let most = self.machine.of_rank(rank).host_jitter;
+    /// What a call takes by chance, up to a time, if hosts are not all alike to the picosecond.
+    fn jitter(&mut self, rank: RankId, most: Ps) -> Ps {
         if most == 0 {
             return 0;
         }
@@ -424,12 +423,13 @@ pub fn pause(span: Ps) {
 /// A call begins: what the program computed, and what the call itself takes on its node beside `call_time`.
 pub fn enter(span: impl FnOnce(&Params) -> Ps) {
     let span = with(|w, rank| {
-        let computed = w.computed(rank) + w.jitter(rank);
+        let p = w.machine.of_rank(rank);
+        let (call, most) = (span(p) + p.call_time, p.host_jitter);
+        let computed = w.computed(rank) + w.jitter(rank, most);
         if computed > 0 {
             w.record(|r| r.step(rank, Step::Compute(computed)));
         }
-        let p = w.machine.of_rank(rank);
-        span(p) + p.call_time + computed
+        call + computed
     });
     if span > 0 {
         pause(span);
