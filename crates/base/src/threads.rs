@@ -1,6 +1,10 @@
 //! How many threads a run may use, how far they may run ahead of what is certain, and what came of it.
 
 use crate::time::Ps;
+use std::{
+    sync::{Mutex, PoisonError},
+    thread::{self, Scope, ScopedJoinHandle},
+};
 
 /// Threads that run partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,26 @@ pub struct Threads {
 impl Threads {
     /// The calling thread alone.
     pub const ONE: Self = Self { count: 1, pin: false, spare: false, rehearse: false, stretch: 0 };
+}
+
+/// How many of so many threads the system lets this process have, the calling one among them. They are started, and end when the last one stands.
+#[must_use]
+pub fn startable(wanted: u32) -> u32 {
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        let _closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = || drop(gate.lock().unwrap_or_else(PoisonError::into_inner));
+        1 + started(scope, wanted.saturating_sub(1), wait).len() as u32
+    })
+}
+
+/// Starts so many threads that do the same, or as many as the system lets this process have: for work of which each takes what is next.
+pub fn started<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    wanted: u32,
+    work: impl Fn() -> T + Clone + Send + 'scope,
+) -> Vec<ScopedJoinHandle<'scope, T>> {
+    (0..wanted).map_while(|_| thread::Builder::new().spawn_scoped(scope, work.clone()).ok()).collect()
 }
 
 /// What threads would have done side by side, measured in one thread that played all of them.
@@ -113,5 +137,24 @@ impl Speculation {
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         if self.handled == 0 { 1.0 } else { self.committed as f64 / self.handled as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_start_and_end() {
+        assert_eq!(
+            (startable(0), startable(1), startable(3)),
+            (1, 1, 3),
+            "the calling thread is one of them"
+        );
+        let ended = thread::scope(|scope| {
+            let threads = started(scope, 3, || 7);
+            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).sum::<u32>()
+        });
+        assert_eq!(ended, 21);
     }
 }

@@ -59,6 +59,38 @@ fn two_runs_cannot_write_one_directory() {
     assert_eq!(names(root.path()), ["run"]);
 }
 
+/// Whatever fills a directory or writes a file that was named is alone with it.
+#[test]
+fn two_commands_cannot_write_one_name() {
+    let root = tempfile::tempdir().unwrap();
+    let name = root.path().join("name");
+    let lock = fs::File::create(root.path().join(".name.lock")).unwrap();
+    lock.lock().unwrap();
+    let trace = root.path().join("two.ranks");
+    fs::write(&trace, "ranks 2\nrank 0 {\nsend 8 B to 1\n}\nrank 1 {\nrecv 8 B from 0\n}\n").unwrap();
+    let trace = trace.to_str().unwrap();
+    let commands: [&[&str]; 7] = [
+        &["man", "--out"],
+        &["reference", "--out"],
+        &["record", "build"],
+        &["portals", "sdk"],
+        &["fabric", "export", EXAMPLE, "--to", "dot", "--out"],
+        &["trace", "convert", trace, "--to", "goal"],
+        &["run", EXAMPLE, "--set", "experiment.duration=1 us", "--out"],
+    ];
+    for command in commands {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_netloom"));
+        failed(&process.args(command).arg(&name).output().unwrap(), 7, "is being written by another netloom");
+        assert_eq!(names(root.path()), [".name.lock", "two.ranks"], "{command:?}");
+    }
+    drop(lock);
+    for command in ["man", "reference"] {
+        let made = Command::new(env!("CARGO_BIN_EXE_netloom")).args([command, "--out"]).arg(&name).output();
+        assert_eq!(made.unwrap().status.code(), Some(0), "{command}");
+        assert_eq!(names(root.path()), ["name", "two.ranks"], "{command} leaves no lock");
+    }
+}
+
 /// Somebody's file, or a link to it, that has the name of a run's checkpoint.
 #[test]
 fn force_replaces_no_foreign_checkpoint() {

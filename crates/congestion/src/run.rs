@@ -7,7 +7,7 @@ use super::{
     metrics::{Outcome, Part, Run, Totals, add},
     routes::Routes,
 };
-use base::{hash::mix64, index::RankId, world::World};
+use base::{hash::mix64, index::RankId, threads::started, world::World};
 use std::{
     panic::resume_unwind,
     sync::{
@@ -226,8 +226,9 @@ pub fn simulate_over<R: Routes>(
     };
     let others = plan.threads.clamp(1, (mine.end - mine.start).max(1)) - 1;
     let parts = thread::scope(|scope| {
-        let threads: Vec<_> = (0..others).map(|_| scope.spawn(|| work(&shared, &mut |_| true))).collect();
-        let mut parts = vec![work(&shared, progress)];
+        let shared = &shared;
+        let threads = started(scope, others, || work(shared, &mut |_| true));
+        let mut parts = vec![work(shared, progress)];
         for thread in threads {
             // A panic in a thread is a panic here.
             parts.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));

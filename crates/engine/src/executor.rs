@@ -19,6 +19,7 @@ use crate::{
 };
 pub use base::threads::{Rehearsal, Threads};
 use base::{
+    threads::startable,
     time::{NEVER, Ps},
     world::World,
 };
@@ -201,9 +202,10 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         assert!(count > 0, "a run has a partition");
         let over = over.unwrap_or(Over { world: World::ALONE, partitions: count as u32 });
         assert_eq!(over.mine().len(), count, "these are the partitions of this rank");
-        let groups = threads.count.clamp(1, over.partitions / over.world.ranks());
         // Over ranks all would have to choose alike.
         let over_alone = over.world.is_alone();
+        let groups = threads.count.clamp(1, over.partitions / over.world.ranks());
+        let groups = if over_alone && !threads.rehearse { startable(groups) } else { groups };
         let mut executor = Self {
             partitions,
             options,

@@ -4,6 +4,7 @@ use base::{
     diag::{Diagnostic, Diagnostics, Place, SHOWN},
     param::Problem,
 };
+use results::output::OutputError;
 
 /// What kind of failure it is, for programs; the command line makes its exit status of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,6 +116,22 @@ impl Error {
             Self::Experiment(diagnostics) if diagnostics.all_in_input() => ErrorKind::Input,
             Self::Experiment(_) => ErrorKind::Experiment,
             Self::Message { kind, .. } => *kind,
+        }
+    }
+}
+
+impl From<&OutputError> for Error {
+    /// Results that have no place.
+    fn from(error: &OutputError) -> Self {
+        let failure = Self::new(ErrorKind::Output, error.to_string());
+        match error {
+            OutputError::Exists(_) => failure.with_help("choose another --out, or replace it with --force"),
+            OutputError::NotOurs(_) => {
+                failure.with_help("choose another --out; --force replaces only earlier runs")
+            }
+            OutputError::Foreign(_) => failure.with_help("move it away, or choose another --out"),
+            OutputError::Claimed { .. } => failure.with_help("wait for it to end, or choose another --out"),
+            _ => failure,
         }
     }
 }

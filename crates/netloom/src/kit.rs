@@ -5,6 +5,7 @@
 
 use crate::{
     error::{Error, ErrorKind},
+    ours,
     programs::PROBES,
 };
 use portals::{HEADERS, runtime};
@@ -40,6 +41,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// # Errors
 /// If the directory is not empty, unless `force` says that files may be replaced; if something cannot be written; if there is no C compiler.
 pub fn make(to: &Path, force: bool) -> Result<(), Error> {
+    let _claim = ours::claim(to)?;
     if !force && fs::read_dir(to).is_ok_and(|mut files| files.next().is_some()) {
         let help = "name another directory, or replace what is there with --force";
         return Err(Error::new(ErrorKind::Output, format!("`{}` is not empty", to.display())).with_help(help));

@@ -1,12 +1,9 @@
 //! Files under names that this program chose: each says who made it, or one of a set does, and only what says so is replaced.
 
-use crate::{
-    error::{Error, ErrorKind},
-    output::failure,
-};
+use crate::error::{Error, ErrorKind};
 use results::{
     claim::Claim,
-    output::{check_writable, real},
+    output::{OutputError, check_writable, real},
 };
 use std::{
     fs::{self, File},
@@ -34,6 +31,20 @@ pub fn pdf(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// Claims a directory before files are put there, so that no other process writes it meanwhile. Where nobody may write beside it there is no claim:
+/// its lock has no place.
+///
+/// # Errors
+/// If another process writes the directory, or the system refuses.
+pub fn claim(directory: &Path) -> Result<Option<Claim>, Error> {
+    let no_place = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+    match Claim::take(&real(directory)) {
+        Ok(claim) => Ok(Some(claim)),
+        Err(OutputError::Io { source, .. }) if no_place.contains(&source.kind()) => Ok(None),
+        Err(e) => Err(Error::from(&e)),
+    }
+}
+
 /// Files that one command writes into a directory, and replaces together.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSet {
@@ -52,8 +63,8 @@ impl FileSet {
     /// If another process writes it, one of the names is somebody's, or the system refuses.
     pub fn claim(&self, directory: &Path) -> Result<Claim, Error> {
         self.may_replace(directory)?;
-        let claim = Claim::take(&real(directory)).map_err(|e| failure(&e))?;
-        check_writable(&real(directory)).map_err(|e| failure(&e))?;
+        let claim = Claim::take(&real(directory)).map_err(|e| Error::from(&e))?;
+        check_writable(&real(directory)).map_err(|e| Error::from(&e))?;
         Ok(claim)
     }
 
@@ -121,6 +132,7 @@ impl Drop for Scratch {
 pub fn manual(directory: &Path, write: &dyn Fn(&Path) -> io::Result<()>) -> Result<(), Error> {
     let failed =
         |e: io::Error| Error::new(ErrorKind::Output, format!("cannot write to {}: {e}", directory.display()));
+    let _claim = claim(directory)?;
     let scratch = Scratch(directory.join(format!(".man-{}", std::process::id())));
     let made = fs::create_dir_all(directory).and_then(|()| fs::create_dir(&scratch.0));
     made.and_then(|()| write(&scratch.0)).map_err(failed)?;

@@ -46,25 +46,25 @@ impl Target<'_> {
     /// # Errors
     /// If another process holds it, there is something in the way, an unfinished run's checkpoint included, or the system refuses.
     pub fn claim(&self, resumed: bool, watcher: &dyn Watcher) -> Result<Claim, Error> {
-        let free = || check_target(self.directory, self.force).map_err(|e| failure(&e));
+        let free = || check_target(self.directory, self.force).map_err(|e| Error::from(&e));
         // First of all without a trace: what is refused changes nothing on disk. Then again, since tidying may bring a run back.
         if !resumed {
             free()?;
         }
-        let claim = Claim::take(&real(self.directory)).map_err(|e| failure(&e))?;
+        let claim = Claim::take(&real(self.directory)).map_err(|e| Error::from(&e))?;
         if !claim.is_exclusive() {
             watcher.remark(
                 "note: this file system knows no locks: see to it that no other run writes the same directory",
             );
         }
-        for done in claim.tidy().map_err(|e| failure(&e))? {
+        for done in claim.tidy().map_err(|e| Error::from(&e))? {
             watcher.remark(&format!("note: {done}"));
         }
         if !resumed {
             free()?;
             check_unfinished(self.directory, self.force)?;
         }
-        check_writable(&real(self.directory)).map_err(|e| failure(&e))?;
+        check_writable(&real(self.directory)).map_err(|e| Error::from(&e))?;
         Ok(claim)
     }
 
@@ -111,7 +111,7 @@ impl Target<'_> {
 /// If they cannot be put there; then they stay where they are.
 pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, String)>, Error> {
     let Some(unplaced) = rescue::unplaced(kept) else { return Ok(None) };
-    let directory = rescue::place(kept, &unplaced).map_err(|e| failure(&e))?;
+    let directory = rescue::place(kept, &unplaced).map_err(|e| Error::from(&e))?;
     let _ = std::fs::remove_file(checkpoint::path_of(&directory)?);
     watcher.remark(&format!("note: the results are now in `{}`", directory.display()));
     let path = directory.join("summary.json");
@@ -130,9 +130,9 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
 /// If the system refuses.
 pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
-    for name in left_in(folder).map_err(|e| failure(&e))? {
+    for name in left_in(folder).map_err(|e| Error::from(&e))? {
         match Claim::take(&folder.join(name)) {
-            Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy().map_err(|e| failure(&e))?),
+            Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy().map_err(|e| Error::from(&e))?),
             Ok(_) => {
                 let message = format!(
                     "the file system of `{}` knows no locks: runs may be under way",
@@ -141,24 +141,10 @@ pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
                 return Err(Error::new(ErrorKind::Output, message));
             }
             Err(held @ OutputError::Claimed { .. }) => lines.push(format!("{held}: let alone")),
-            Err(error) => return Err(failure(&error)),
+            Err(error) => return Err(Error::from(&error)),
         }
     }
     Ok(lines)
-}
-
-/// What a user hears of an output directory that cannot be used.
-pub(crate) fn failure(error: &OutputError) -> Error {
-    let failure = Error::new(ErrorKind::Output, error.to_string());
-    match error {
-        OutputError::Exists(_) => failure.with_help("choose another --out, or replace it with --force"),
-        OutputError::NotOurs(_) => {
-            failure.with_help("choose another --out; --force replaces only earlier runs")
-        }
-        OutputError::Foreign(_) => failure.with_help("move it away, or choose another --out"),
-        OutputError::Claimed { .. } => failure.with_help("wait for it to end, or choose another --out"),
-        _ => failure,
-    }
 }
 
 /// Refuses to lose the checkpoint of a run that did not end.

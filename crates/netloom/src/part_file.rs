@@ -1,6 +1,10 @@
 //! Files that are written beside where they belong and get their name when they are whole.
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    ours,
+};
+use results::claim::Claim;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -11,18 +15,33 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
 }
 
-/// A file that is being written; gone if it is dropped.
+/// A file that is being written; gone if it is dropped. One process at a time writes it.
 pub struct PartFile {
     to: PathBuf,
     part: PathBuf,
+    _claim: Option<Claim>,
 }
 
 impl PartFile {
-    /// A file that will have this name. Nothing is made yet.
+    /// A file that will have this name, which is claimed; it is not made yet.
     ///
     /// # Errors
-    /// If there is one already, unless it may be replaced; devices and directories never are.
+    /// If there is one already, unless it may be replaced; devices and directories never are. If another process writes it.
     pub fn new(to: &Path, force: bool) -> Result<Self, Error> {
+        Self::may_replace(to, force)?;
+        // Folders above it are not made: without them it cannot be written.
+        let folder = to.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir());
+        let claim = if folder { ours::claim(to)? } else { None };
+        // Another process may have written it until then.
+        Self::may_replace(to, force)?;
+        // What is called so already is somebody else's, or of a killed process.
+        let part = to.with_added_extension("part");
+        let own = || to.with_added_extension(format!("part-{}", std::process::id()));
+        let part = if part.symlink_metadata().is_ok() { own() } else { part };
+        Ok(Self { to: to.to_owned(), part, _claim: claim })
+    }
+
+    fn may_replace(to: &Path, force: bool) -> Result<(), Error> {
         if !force && to.exists() {
             let message = format!("`{}` exists already", to.display());
             return Err(Error::new(ErrorKind::Output, message).with_help("--force replaces it"));
@@ -31,11 +50,7 @@ impl PartFile {
             let message = format!("`{}` is no file: it cannot be replaced by one", to.display());
             return Err(Error::new(ErrorKind::Output, message));
         }
-        // What is called so already is somebody else's, or of a killed process.
-        let part = to.with_added_extension("part");
-        let own = || to.with_added_extension(format!("part-{}", std::process::id()));
-        let part = if part.symlink_metadata().is_ok() { own() } else { part };
-        Ok(Self { to: to.to_owned(), part })
+        Ok(())
     }
 
     /// Where to write meanwhile.

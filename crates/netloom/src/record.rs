@@ -4,6 +4,7 @@
 use crate::{
     conversion::written,
     error::{Error, ErrorKind},
+    ours,
     part_file::{PartFile, unwritable},
 };
 use base::sorted::SortedMap;
@@ -62,6 +63,7 @@ pub struct Recorded {
 /// # Errors
 /// If there is no such compiler, it refuses the sources, or they cannot be written.
 pub fn build(directory: &Path) -> Result<PathBuf, Error> {
+    let _claim = ours::claim(directory)?;
     fs::create_dir_all(directory).map_err(|e| unwritable(directory, &e))?;
     for (name, text) in SOURCES {
         let path = directory.join(name);

@@ -2,6 +2,7 @@
 
 use crate::{
     error::{Error, ErrorKind},
+    ours,
     part_file::{PartFile, unwritable},
 };
 use std::{
@@ -45,6 +46,7 @@ pub(crate) fn otf2(script: &dyn Script, anchor: &Path) -> Result<Vec<String>, Er
             Error::new(ErrorKind::Usage, message)
                 .with_help(format!("write `FOLDER/{ANCHOR}`; the folder is made"))
         })?;
+    let _claim = ours::claim(folder)?;
     let taken = |_| Error::new(ErrorKind::Output, format!("`{}` exists already", folder.display()));
     // An empty folder may be there.
     if folder.exists() {

@@ -4,11 +4,18 @@
 //! only its owner knows, so models ([`model::ModelEntry::unread`]) and routings ([`fabric::routing::Routing::unread`]) say which of theirs have no
 //! effect; what follows from sections alone is here. That no key is forgotten is tested by changing each (`tests/keys.rs`).
 
-use crate::experiment::sections::Experiment;
+use crate::experiment::{jobs::Job, sections::Experiment};
 use base::param::Unread;
 use fabric::topology::imported::TABLES;
 use model::{ModelEntry, Parts};
-use workload::registry::Takes;
+use workload::{
+    program::{
+        file,
+        file::Format,
+        input::{Input, KEY},
+    },
+    registry::Takes,
+};
 
 /// What stands in every such line.
 pub const NO_EFFECT: &str = " no effect: ";
@@ -50,7 +57,19 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
     if experiment.jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program)) {
         all.extend(Unread::all("output", &["slow_down"], "there are no patterns"));
     }
+    all.extend(experiment.jobs.iter().flat_map(of_trace));
     all
+}
+
+/// What a job's file of a program has no use for.
+fn of_trace(job: &Job) -> Vec<Unread> {
+    if job.workload.is_none_or(|workload| workload.about.name != file::ABOUT.name) {
+        return Vec::new();
+    }
+    let Ok(format) = Format::of(&Input::file(job.section.values.text(KEY))) else { return Vec::new() };
+    let (keys, why) = format.unread();
+    let written = |key: &&&'static str| job.section.places.contains_key(**key);
+    keys.iter().filter(written).flat_map(|&key| Unread::all("job", &[key], why)).collect()
 }
 
 /// True if the file has the key; what stands in one of several sections of a name counts.

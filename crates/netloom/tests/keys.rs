@@ -430,3 +430,43 @@ fn no_key_of_output_is_silent() {
         assert_ne!(of("0 s", None).0 != plain, named("window"), "{name}: output.window: {notes}");
     }
 }
+
+/// A file of a program has no use for some keys of its job, by its format.
+#[test]
+fn keys_that_a_format_of_traces_has_no_use_for_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let goal =
+        "num_ranks 2\nrank 0 {\na: calc 500\nb: send 8b to 1\nb requires a\n}\nrank 1 {\nrecv 8b from 0\n}\n";
+    let calls = "ranks 2\nrank 0 {\ncompute 5 us\nallreduce 1 MB\n}\nrank 1 {\nallreduce 1 MB\n}\n";
+    let counted = "0 init\n1 init\n0 compute 50000\n0 allReduce 100000 5000\n1 allReduce 100000 5000\n";
+    let formats = [
+        ("x.goal", goal, &["job.0.unit=\"2 ns\""][..]),
+        ("x.ranks", calls, &["job.0.library=simple", "job.0.combine=\"1 ns\""]),
+        ("x.ti", counted, &["job.0.speed=5e8", "job.0.library=simple"]),
+    ];
+    let keys = ["job.0.unit=\"2 ns\"", "job.0.speed=5e8", "job.0.library=simple", "job.0.combine=\"1 ns\""];
+    for (name, content, read) in formats {
+        let file = folder.path().join(name);
+        fs::write(&file, content).unwrap();
+        let text = format!(
+            "experiment = {{ until = \"complete\" }}\njob = [{{ workload = \"trace\", file = {file:?} }}]\n[model]\nkind = \"delay\"\ncost = \"loggops\"\n"
+        );
+        let of = |set: &[String]| match run(Path::new("x.toml"), &text, set) {
+            Seen::Result { numbers, notes } => (numbers, notes),
+            Seen::Refused => panic!("{name}: {set:?} is refused"),
+        };
+        let before = of(&[]).0;
+        for set in keys {
+            let (after, notes) = of(&[set.to_owned()]);
+            let key = &set["job.0.".len()..set.find('=').unwrap()];
+            let noted = notes.iter().any(|n| n.contains(&format!("`{key}`")) && n.contains("no effect"));
+            if read.contains(&set) {
+                assert!(after != before && !noted, "{name}: {set} is read");
+            } else if set.contains("combine") {
+                assert!(noted || name == "x.ti", "{name}: {set}");
+            } else {
+                assert!(noted, "{name}: {set}: {notes:?}");
+            }
+        }
+    }
+}

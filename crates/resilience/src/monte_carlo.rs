@@ -9,6 +9,7 @@ use super::{
 use base::{
     hash::mix64,
     rng::{Purpose, Stream},
+    threads::started,
 };
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -125,7 +126,7 @@ pub fn sample(point: &Point<'_>, samples: u64, threads: usize) -> Result<Estimat
     let others = threads.clamp(1, blocks.max(1) as usize) - 1;
     let mut all = Estimates::default();
     thread::scope(|scope| {
-        let handles: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
+        let handles = started(scope, others as u32, work);
         all.merge(&work());
         for handle in handles {
             all.merge(&handle.join().expect("a sampling thread does not panic"));

@@ -8,6 +8,7 @@ use crate::{
 use netloom::{
     Error, ErrorKind,
     figures::{figure, put},
+    ours,
     sweep::kept,
 };
 use serde_json::json;
@@ -24,6 +25,7 @@ pub fn plot(args: &PlotArgs, console: &mut Console<'_>) -> Outcome {
             Error::new(ErrorKind::Experiment, "the file of this sweep has no [[plot]]").with_help(help)
         );
     }
+    let _claim = ours::claim(&args.out)?;
     let mut written = Vec::new();
     for spec in &kept.series.plots {
         let figure = figure(spec, &kept.series.sweep.axes, &kept.rows)?;

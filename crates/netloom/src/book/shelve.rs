@@ -28,6 +28,7 @@ const TOGETHER: usize = 10;
 /// If an example cannot be run or a file cannot be written; then the book is as it was, or lacks files. If the folder of the pages is there and no earlier reference
 /// stands beside it: its files are somebody's.
 pub fn write(registry: &Registry, book: &Path) -> Result<Vec<PathBuf>, Error> {
+    let _claim = ours::claim(book)?;
     let folder = book.join(FOLDER);
     if folder.exists() && !book.join(FIRST).exists() {
         let message = format!("`{}` is no earlier reference, so its files are left alone", folder.display());

@@ -20,7 +20,7 @@ use crate::{
     memory::limit_in_bytes,
     networks::Networks,
     options::{MemoryLimit, RunOptions},
-    output::{Program, failure},
+    output::Program,
     prepare::{Prepared, prepare_resolved},
     saver::{Intervals, Saver, Signals},
     side_by_side::{self, Crew, Heard},
@@ -67,7 +67,7 @@ pub struct Asked<'a> {
 /// If the directory cannot be used, or a signal ended it. A point that fails is a row of the outcome.
 pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outcome, Error> {
     // Shards share a directory; two whole sweeps would write each other's tables.
-    let alone = asked.shard.is_none().then(|| Claim::take(&real(asked.out)).map_err(|e| failure(&e)));
+    let alone = asked.shard.is_none().then(|| Claim::take(&real(asked.out)).map_err(|e| Error::from(&e)));
     let _claim = alone.transpose()?;
     let store = Store::open(asked.out)?;
     store.tidy();

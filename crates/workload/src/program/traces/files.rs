@@ -27,6 +27,10 @@ const BLOCK: u32 = 1 << 16;
 /// Most bytes of a packed file of all ranks, unpacked: it is held in memory, since it cannot be read from the middle.
 const MAX_HELD: u64 = 1 << 30;
 
+/// Most lines of a list, and of them empty ones before its first name: a small packed file may hold any number of them.
+const MAX_LINES: u64 = 1 << 24;
+const MAX_EMPTY: u64 = 1 << 10;
+
 /// Reads a file from its start, unpacked.
 ///
 /// # Errors
@@ -85,6 +89,10 @@ pub(in crate::program) fn listed(input: &Input<'_>) -> Result<Option<Listed>, Pr
             Err(e) => return Err(input.unreadable(&e)),
         };
         let (number, name) = match line {
+            (number, _) if number > MAX_LINES => {
+                return Err(input.problem(format!("a list of files has at most {MAX_LINES} lines")));
+            }
+            (MAX_EMPTY.., Ok("")) if paths.is_empty() => return Ok(None),
             (_, Ok("")) => continue,
             (number, Ok(name)) => (number, name),
             (_, Err(_)) => return Ok(None),
@@ -368,6 +376,11 @@ mod tests {
         assert_eq!(lines(&ranks, 0).len(), 2);
         assert_eq!(lines(&ranks, 1), [(1, "1 init".to_owned())]);
         assert!(Ranks::each(&input, vec![Place::File(folder.join("none"))]).is_err());
+        // A packed file of some kilobytes may hold any number of empty lines.
+        let empty = |lines: u64| "\n".repeat(lines as usize);
+        assert_eq!(of(&(empty(MAX_EMPTY - 1) + "sub/a0")).unwrap().unwrap().len(), 1);
+        assert!(of(&(empty(MAX_EMPTY) + "sub/a0")).unwrap().is_none());
+        assert!(of(&("sub/a0".to_owned() + &empty(MAX_LINES + 1))).unwrap_err().message.contains("lines"));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
