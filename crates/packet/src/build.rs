@@ -122,7 +122,8 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         check_escapes(&parts, packet, diagnostics);
         bubbles::check(&parts, packet, diagnostics);
         let hybrid = parts.name == HYBRID.about.name;
-        limits::check(&parts, packet.router.name, chosen(packet).copies, hybrid, diagnostics);
+        let buffer = limits::smallest_buffer(parts.links.iter().flatten());
+        limits::check(&parts, (chosen(packet).no_copies)(packet, buffer), hybrid, diagnostics);
     }
     if !diagnostics.is_empty() {
         return None;

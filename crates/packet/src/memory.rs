@@ -84,7 +84,7 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let fabric = &*setup.fabric;
     let terminals = u64::from(fabric.terminals());
     let mut parts = Vec::new();
-    let queues = (router::registry::chosen(&setup.packet).more_bytes)(fabric, &setup.packet);
+    let queues = (router::registry::chosen(&setup.packet).more_bytes)(setup);
     parts.extend((queues > 0).then_some(("queues of routers", queues)));
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));

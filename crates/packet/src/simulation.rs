@@ -70,7 +70,8 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
             "router \"{name}\" does not say what waits for its outputs: no congestion control"
         )));
     }
-    if let Some(why) = limits::refusal(setup, R::COPIES) {
+    let no_copies = R::no_copies(&setup.packet, limits::smallest_buffer(&setup.links));
+    if let Some(why) = limits::refusal(setup, no_copies) {
         return Err(Failure::Setup(why));
     }
     refuse(setup, &net)?;

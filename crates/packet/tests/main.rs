@@ -22,6 +22,7 @@ mod link_rates;
 mod matrix;
 mod modes;
 mod multicast;
+mod multicast_clocked;
 mod nodes;
 mod output_queued;
 mod packet_programs;

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 const US: u64 = 1_000_000;
 const NS: u64 = 1_000;
-const CHUNK: u64 = 64;
+pub const CHUNK: u64 = 64;
 
 fn text(word: &str) -> Value {
     Value::Text(word.to_owned())
@@ -39,18 +39,18 @@ fn text(word: &str) -> Value {
 
 /// Who copies, who sends, and how many messages of how many bytes to groups of so many ranks.
 #[derive(Clone, Copy)]
-struct Sent {
-    copies: &'static str,
-    senders: &'static str,
-    group: u64,
-    count: u64,
-    bytes: u64,
-    load: f64,
+pub struct Sent {
+    pub copies: &'static str,
+    pub senders: &'static str,
+    pub group: u64,
+    pub count: u64,
+    pub bytes: u64,
+    pub load: f64,
 }
 
-type Given = &'static [(&'static str, &'static [u64])];
+pub type Given = &'static [(&'static str, &'static [u64])];
 
-fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) -> Setup {
+pub fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) -> Setup {
     let values: Vec<(&str, Value)> = dims
         .iter()
         .map(|&(key, all)| (key, if let [one] = *all { int(one) } else { Value::Ints(all.to_vec()) }))
@@ -78,25 +78,25 @@ fn setup(topology: &str, dims: Given, routing: &str, sent: Sent, chunks: u64) ->
     setup
 }
 
-fn run(setup: &Setup) -> Finished {
+pub fn run(setup: &Setup) -> Finished {
     let finished = simulate(setup, &mut |_| true).expect("a valid setup");
     let verdict = &finished.summary.verdict;
     assert!(matches!(verdict.state, State::Ok | State::Saturated), "{verdict:?}");
     finished
 }
 
-fn table<'a>(finished: &'a Finished, name: &str) -> &'a Table {
+pub fn table<'a>(finished: &'a Finished, name: &str) -> &'a Table {
     finished.tables.iter().find(|t| t.name() == name).expect("it was asked for")
 }
 
 /// Chunks by link.
-fn chunks(finished: &Finished) -> SortedMap<u32, u32> {
+pub fn chunks(finished: &Finished) -> SortedMap<u32, u32> {
     let links = table(finished, "links");
     let of = |name| links.u32_column(name).unwrap().to_vec();
     of("link").into_iter().zip(of("chunks")).collect()
 }
 
-const DRAGONFLY: Given = &[
+pub const DRAGONFLY: Given = &[
     ("groups", &[5]),
     ("routers_per_group", &[2]),
     ("terminals_per_router", &[2]),
@@ -104,7 +104,7 @@ const DRAGONFLY: Given = &[
 ];
 
 /// Networks with their routings: rings, draws, detours, links that several share.
-const NETWORKS: &[(&str, Given, &str)] = &[
+pub const NETWORKS: &[(&str, Given, &str)] = &[
     ("mesh", &[("dims", &[4, 3])], "dimension-order"),
     ("torus", &[("dims", &[5, 4])], "dimension-order"),
     ("torus", &[("dims", &[4, 4])], "valiant"),
@@ -112,6 +112,25 @@ const NETWORKS: &[(&str, Given, &str)] = &[
     ("dragonfly", DRAGONFLY, "minimal"),
     ("dragonfly", DRAGONFLY, "valiant"),
 ];
+
+/// Every member receives each message of its group, in `packets` packets of each sender: once, and nobody else does.
+pub fn delivers_once(setup: &Setup, group: u64, packets: u64, what: &str) {
+    let ranks = u64::from(setup.fabric.terminals());
+    let finished = run(setup);
+    let group = if group == 0 { ranks } else { group };
+    let members = |rank: u64| group.min(ranks - rank / group * group) - 1;
+    let wanted: u64 = (0..ranks).map(members).sum();
+    let counts = finished.summary.packets.as_ref().expect("packets");
+    assert_eq!((counts.injected, counts.delivered), (wanted * packets, wanted * packets), "{what}");
+    let pairs = table(&finished, "pairs");
+    let (from, to) = (pairs.u32_column("source").unwrap(), pairs.u32_column("destination").unwrap());
+    let each = pairs.u64_column("packets").unwrap();
+    assert_eq!(each.len() as u64, wanted, "{what}");
+    for ((&from, &to), &count) in from.iter().zip(to).zip(each) {
+        let (from, to) = (u64::from(from), u64::from(to));
+        assert!(count == packets && from != to && from / group == to / group, "{what}: {from} to {to}");
+    }
+}
 
 /// Everybody sends to all of its group over buffers of one and of two chunks, more than links carry, in messages of two packets and a half: every member receives each once.
 #[test]
@@ -121,33 +140,19 @@ fn every_member_receives_every_message_once() {
             let sent =
                 Sent { copies: "routers", senders: "all", group, count: 2, bytes: 10 * CHUNK, load: 2.0 };
             let setup = setup(topology, dims, routing, sent, buffer);
-            let ranks = u64::from(setup.fabric.terminals());
-            let finished = run(&setup);
-            let group = if group == 0 { ranks } else { group };
-            let members = |rank: u64| group.min(ranks - rank / group * group) - 1;
-            let wanted: u64 = (0..ranks).map(members).sum();
-            let what = format!("{n}: {topology}, {routing}, groups of {group}");
-            let packets = finished.summary.packets.as_ref().expect("packets");
-            assert_eq!((packets.injected, packets.delivered), (wanted * 6, wanted * 6), "{what}");
-            let pairs = table(&finished, "pairs");
-            let (from, to) = (pairs.u32_column("source").unwrap(), pairs.u32_column("destination").unwrap());
-            let each = pairs.u64_column("packets").unwrap();
-            assert_eq!(each.len() as u64, wanted, "{what}");
-            for ((&from, &to), &packets) in from.iter().zip(to).zip(each) {
-                let (from, to) = (u64::from(from), u64::from(to));
-                assert!(packets == 6 && from != to && from / group == to / group, "{what}: {from} to {to}");
-            }
+            delivers_once(&setup, group, 6, &format!("{n}: {topology}, {routing}, groups of {group}"));
         }
     }
 }
 
-/// What sources repeat crosses every link as often as members lie behind it; what routers copy crosses each of these links once.
-#[test]
-fn links_carry_what_the_union_of_the_paths_says() {
+/// What sources repeat crosses every link as often as members lie behind it; what routers copy crosses each of these links once. `through` chooses routers.
+pub fn follows_the_union_of_the_paths(through: impl Fn(&mut Setup)) {
     for &(topology, dims, routing) in NETWORKS.iter().filter(|(.., routing)| *routing != "valiant") {
         let of = |copies, count| {
             let sent = Sent { copies, senders: "first", group: 0, count, bytes: 3 * CHUNK, load: 0.001 };
-            chunks(&run(&setup(topology, dims, routing, sent, 16)))
+            let mut setup = setup(topology, dims, routing, sent, 16);
+            through(&mut setup);
+            chunks(&run(&setup))
         };
         let (trees, single) = (of("routers", 4), of("source", 1));
         // Draws of a routing are taken once for a tree, for each packet else.
@@ -163,6 +168,11 @@ fn links_carry_what_the_union_of_the_paths_says() {
         let sum = |all: &SortedMap<u32, u32>| all.values().sum::<u32>();
         assert!(sum(&trees) < 4 * sum(&single), "{topology}: a tree shares links");
     }
+}
+
+#[test]
+fn links_carry_what_the_union_of_the_paths_says() {
+    follows_the_union_of_the_paths(|_| ());
 }
 
 /// On a line: the time of a copy is that of a packet alone. Repeated by the source, packet n waits for those before it on the one link that all take.

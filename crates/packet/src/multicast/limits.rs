@@ -4,12 +4,12 @@ use super::trees::is_asked;
 use crate::{adapter, congestion_control, services, setup::Setup, transport::config as transport};
 use base::diag::Diagnostics;
 use fabric::routing::Routing;
-use model::Parts;
+use model::{Parts, setup::LinkParams};
 
 /// What a run has that trees may not go with.
 struct With<'a> {
-    router: &'static str,
-    copies: bool,
+    /// Why the routers do not copy, and the way out.
+    no_copies: Option<(String, &'static str)>,
     routing: Option<&'a dyn Routing>,
     planes: u32,
     fails: bool,
@@ -22,52 +22,46 @@ struct With<'a> {
 
 impl With<'_> {
     /// The first of what trees do not go with, and the way out.
-    fn unsuited(&self) -> Option<(String, &'static str)> {
-        let name = self.router;
-        let oblivious = self.routing.is_none_or(|routing| routing.facts().oblivious);
-        let all = [
-            (self.hybrid, "predictors know no trees".to_owned(), "use model \"packet\""),
-            (!self.copies, format!("router \"{name}\" copies none"), "choose router \"window\""),
+    fn unsuited(self) -> Option<(String, &'static str)> {
+        let facts = self.routing.map(Routing::facts);
+        let around = [
             (
-                !oblivious,
-                "the routing looks at queues, so that paths are not known before".to_owned(),
+                facts.is_some_and(|facts| !facts.oblivious),
+                "the routing looks at queues, so that paths are not known before",
                 "choose an oblivious routing",
             ),
             (
-                self.fails,
-                "links that fail under way would cut their trees".to_owned(),
-                "remove `at` of [faults]",
+                facts.is_some_and(|facts| facts.escapes.is_some()),
+                "heads take one of several outputs, so that paths are not known before",
+                "choose a routing without escape channels",
             ),
-            (self.planes > 1, "trees know one rail".to_owned(), "use one rail"),
-            (
-                self.lossy,
-                "the transport of [resilience] sends to one receiver again".to_owned(),
-                "remove [resilience]",
-            ),
+            (self.fails, "links that fail under way would cut their trees", "remove `at` of [faults]"),
+            (self.planes > 1, "trees know one rail", "use one rail"),
+            (self.lossy, "the transport of [resilience] sends to one receiver again", "remove [resilience]"),
             (
                 self.controlled,
-                "congestion control paces flows to one destination".to_owned(),
+                "congestion control paces flows to one destination",
                 "remove [congestion_control]",
             ),
-            (self.adapted, "adapters put packets of pairs in order".to_owned(), "remove [adapter]"),
-            (self.classes, "service classes need another router".to_owned(), "remove [service]"),
+            (self.adapted, "adapters put packets of pairs in order", "remove [adapter]"),
+            (self.classes, "copies have no service class", "remove [service]"),
         ];
-        all.into_iter().find(|(is, ..)| *is).map(|(_, why, help)| (why, help))
+        let around = around.into_iter().find(|(is, ..)| *is).map(|(_, why, help)| (why.to_owned(), help));
+        let hybrid = self.hybrid.then(|| ("predictors know no trees".to_owned(), "use model \"packet\""));
+        hybrid.or(self.no_copies).or(around)
     }
 }
 
-/// Refuses jobs whose messages routers copy beside what cannot carry them; `copies` says whether the routers do, `hybrid` whether predictors stand in for them.
+/// Refuses jobs whose messages routers copy beside what cannot carry them; `no_copies` says why the routers do not, `hybrid` whether predictors stand in for them.
 pub fn check(
     parts: &Parts<'_>,
-    router: &'static str,
-    copies: bool,
+    no_copies: Option<(String, &'static str)>,
     hybrid: bool,
     diagnostics: &mut Diagnostics,
 ) {
     let has = |name: &str| parts.written.own(name).is_some();
     let with = With {
-        router,
-        copies,
+        no_copies,
         routing: parts.routing.as_deref(),
         planes: parts.fabric.as_ref().map_or(1, |fabric| fabric.planes()),
         fails: parts.change.is_some(),
@@ -82,12 +76,17 @@ pub fn check(
     }
 }
 
-/// Why a setup cannot copy what its jobs ask routers to copy, if so; `copies` says whether its routers do.
+/// The smallest buffer of a virtual channel in a network with these links, in bytes.
 #[must_use]
-pub fn refusal(setup: &Setup, copies: bool) -> Option<String> {
+pub fn smallest_buffer<'a>(links: impl IntoIterator<Item = &'a LinkParams>) -> u64 {
+    links.into_iter().map(|link| link.vc_buffer).min().unwrap_or(0)
+}
+
+/// Why a setup cannot copy what its jobs ask routers to copy, if so; `no_copies` says why its routers do not.
+#[must_use]
+pub fn refusal(setup: &Setup, no_copies: Option<(String, &'static str)>) -> Option<String> {
     let with = With {
-        router: setup.packet.router.name,
-        copies,
+        no_copies,
         routing: Some(setup.routing.as_ref()),
         planes: setup.fabric.planes(),
         fails: setup.change.is_some(),

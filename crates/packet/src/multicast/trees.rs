@@ -40,6 +40,8 @@ pub struct Trees {
     members: Vec<TerminalId>,
     /// Where what a terminal sends goes first, if it sends by a tree.
     roots: Column<TerminalId, Option<TerminalId>>,
+    /// Most copies that a router makes of one packet.
+    most: Column<RouterId, u32>,
 }
 
 impl Trees {
@@ -53,6 +55,7 @@ impl Trees {
             branches: Vec::new(),
             members: Vec::new(),
             roots: Column::filled(fabric.terminals() as usize, None),
+            most: Column::filled(fabric.routers() as usize, 0),
         };
         let mut needed = false;
         for job in &setup.jobs {
@@ -110,6 +113,7 @@ impl Trees {
             }
         }
         let begin = self.branches.len() as u32;
+        self.most[at.router] = self.most[at.router].max(branches.len() as u32);
         self.branches.extend(branches);
         self.forks[fork] = Fork {
             branches: (begin, self.branches.len() as u32),
@@ -126,6 +130,12 @@ impl Trees {
     #[must_use]
     pub fn root(&self, source: TerminalId) -> Option<TerminalId> {
         self.roots[source]
+    }
+
+    /// Most copies that a router makes of one packet, 0 if it makes none.
+    #[must_use]
+    pub fn most(&self, router: RouterId) -> u32 {
+        self.most[router]
     }
 
     /// The copies that are made at the next router of a packet for `destination`; `None` of a packet for one terminal.
@@ -151,6 +161,17 @@ pub fn bytes(job: &JobSetup) -> u64 {
     let ranks = base::index::RankId::first(job.placement.len() as u32);
     let members = ranks.map_while(|rank| traffic.members(rank)).map(|members| members.len() as u64);
     members.sum::<u64>().saturating_mul(each as u64)
+}
+
+/// Most members of a message that routers copy, 0 if they copy none.
+#[must_use]
+pub fn most_members(jobs: &[JobSetup]) -> u64 {
+    let of = |job: &JobSetup| {
+        let ranks = base::index::RankId::first(job.placement.len() as u32);
+        let traffic = job.work.traffic()?;
+        ranks.map_while(|rank| traffic.members(rank)).map(|members| members.len() as u64).max()
+    };
+    jobs.iter().filter_map(of).max().unwrap_or(0)
 }
 
 /// True if routers copy messages of some job.

@@ -42,7 +42,7 @@ impl<R: Router> Net<R> {
         if Self::trees(cx).is_some() { destination.number() } else { 0 }
     }
 
-    /// The copy of a chunk for a branch, which visits the router where it is made.
+    /// The copy of a chunk for a branch. It has not visited the router where it is made.
     pub fn copy(&mut self, cx: &Static, c: ChunkRow, branch: &Branch) -> ChunkRow {
         let chunk = *self.chunks.get(c);
         let whole = *self.packets.get(chunk.packet);
@@ -70,7 +70,7 @@ impl<R: Router> Net<R> {
         if chunk.is_last() {
             (row.serialisation, row.wire, row.hops) = (whole.serialisation, whole.wire, whole.hops);
         }
-        let copy = Chunk::new(packet, chunk.index(), chunk.is_last()).with_visited(chunk.visited() + 1);
+        let copy = Chunk::new(packet, chunk.index(), chunk.is_last()).with_visited(chunk.visited());
         let copy = self.chunks.take(copy);
         self.notes.set(copy, branch.choice.state);
         copy

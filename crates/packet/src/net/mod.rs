@@ -42,7 +42,6 @@ use engine::{
     key::Class,
     state::{Journal, Row, Table, map::Map, mode::Mode},
 };
-use fabric::graph::Fabric;
 pub use links::Output;
 use model::failure::Failure;
 pub use notes::Notes;
@@ -85,8 +84,6 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     const RULES: Rules;
     /// It says what waits for its outputs ([`Router::queue`]) and calls [`Net::mark`] for each chunk that leaves; without, congestion control is refused.
     const QUEUES: bool = false;
-    /// It copies chunks of multicasts ([`Net::branches`]); without, such jobs are refused.
-    const COPIES: bool = false;
     /// A credit that nobody waits for ([`Router::pressed`]) does nothing but count ([`Router::credit`] need not hear of it).
     const COUNTS: bool = false;
     /// Its part of a port's row: at most four bytes.
@@ -111,11 +108,17 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
         Ok(())
     }
 
+    /// Why it does not copy chunks of multicasts ([`Net::branches`]) with these parameters, where the smallest buffer of a virtual channel holds so many bytes; and the way out.
+    fn no_copies(config: &PacketConfig, _buffer: u64) -> Option<(String, &'static str)> {
+        let why = format!("router \"{}\" copies none", config.router.name);
+        Some((why, "choose router \"window\", or \"input-queued\" or \"combined\" with a section [router]"))
+    }
+
     /// Bytes of its own state for so many ports and virtual channels of each.
     fn bytes(ports: u64, vcs: u64) -> u64;
 
     /// Bytes beyond these, of what only some setups make it keep.
-    fn more_bytes(_fabric: &Fabric, _config: &PacketConfig) -> u64 {
+    fn more_bytes(_setup: &Setup) -> u64 {
         0
     }
 

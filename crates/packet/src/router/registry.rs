@@ -17,7 +17,6 @@ use engine::{
     executor::Options,
     state::mode::{Full, Mode, Plain, Undo},
 };
-use fabric::graph::Fabric;
 use model::{Finished, Watch, failure::Failure, section::Listed};
 use std::{any::Any, sync::Arc};
 
@@ -59,14 +58,14 @@ pub struct RouterEntry {
     pub about: About,
     /// What the rest of the model goes by.
     pub rules: Rules,
-    /// It copies what is for several terminals: see [`Router::COPIES`].
-    pub copies: bool,
+    /// Why it does not copy what is for several terminals: see [`Router::no_copies`].
+    pub no_copies: fn(&PacketConfig, u64) -> Option<(String, &'static str)>,
     /// Refuses setups that it excludes.
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
     pub bytes: fn(u64, u64) -> u64,
     /// Bytes of what only some setups make it keep beyond that.
-    pub more_bytes: fn(&Fabric, &PacketConfig) -> u64,
+    pub more_bytes: fn(&Setup) -> u64,
     /// Simulates setups that [`is_plain`] accepts.
     pub plain: Compiled,
     /// Simulates any setup.
@@ -85,7 +84,7 @@ impl RouterEntry {
         Self {
             about: R::ABOUT,
             rules: R::RULES,
-            copies: R::COPIES,
+            no_copies: R::no_copies,
             refuse: R::refuse,
             bytes: R::bytes,
             more_bytes: R::more_bytes,

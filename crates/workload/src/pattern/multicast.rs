@@ -26,7 +26,7 @@ pub(crate) const ABOUT: About = About {
     summary: "one message to every other rank of a group",
     doc: "Ranks form groups of `group` neighbouring ranks, and a sender's message is for all other members of its group. With `replication = \"source\"` the sender creates a message for \
           each of them at the same instant, in the order of ranks from its own on. With `replication = \"routers\"` one message leaves, and routers copy it where the paths of the routing part; model \"packet\" \
-          with router \"window\" carries that. `load` counts what a sender has to say, once: a message each message / (load * bandwidth), no matter who copies it. Each copy counts as a \
+          carries that with all routers but \"input-queued\" without section [router]. `load` counts what a sender has to say, once: a message each message / (load * bandwidth), no matter who copies it. Each copy counts as a \
           message of its own in all results.",
     source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, section 9.2; Duato, Yalamanchili, Ni: Interconnection Networks, 2003, chapter 5",
     params: &[

@@ -8,7 +8,7 @@
 //! Space-Division Packet Switch, IEEE Transactions on Communications 1987. Not modelled: bounds of queues, memory bandwidth.
 
 use crate::{
-    config::{Injects, Rules},
+    config::{Injects, PacketConfig, Rules},
     congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::RouterAlarm,
@@ -30,6 +30,7 @@ use engine::state::{
     Journal,
     mode::{Mode, Undo},
 };
+use fabric::routing::Choice;
 use std::marker::PhantomData;
 
 /// Output-queued routers keep everything in the shared rows.
@@ -70,6 +71,10 @@ impl<M: Mode> Router for OutputQueued<M> {
 
     fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
 
+    fn no_copies(_: &PacketConfig, _: u64) -> Option<(String, &'static str)> {
+        None
+    }
+
     fn bytes(_: u64, _: u64) -> u64 {
         0
     }
@@ -88,30 +93,19 @@ impl<M: Mode> Router for OutputQueued<M> {
             return n.return_credit(cx, from, vc, now, fx);
         }
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
+        // Copies own no buffer, so that of the chunk is free at once.
+        if let Some(branches) = n.branches(cx, c) {
+            for branch in branches {
+                let (copy, u) = (n.copy(cx, c, branch), base.plus(branch.choice.port.number()));
+                n.join_queue(cx, copy, u, branch.choice, fx);
+                n.set_due(cx, u, fx);
+            }
+            n.end_copied(cx, c);
+            return n.return_credit(cx, from, vc, now, fx);
+        }
         let choice = n.decide(cx, c, line, vc, fx);
         let u = base.plus(choice.port.number());
-        // Starts before now come first: this chunk is not among those that they choose from.
-        n.touch(cx, u, now, fx);
-        n.notes.set(c, choice.state);
-        let chunk = n.chunks.edit(c);
-        chunk.visit();
-        let (packet, index) = (chunk.packet, chunk.index());
-        let (id, link) = (n.packets.get(packet).id, Net::<Self>::line(cx, u).link);
-        fx.record(Record::Accepted {
-            time: now + Net::<Self>::suspended(fx),
-            link,
-            vc: choice.vc,
-            id,
-            index,
-        });
-        let v = n.vc_row(u, choice.vc);
-        n.vcs.edit(v).own.push(&mut n.chunks, c);
-        let port = n.ports.edit(u);
-        port.backlog += 1;
-        // What could start before now has started: the others of this port lacked room, and this chunk is new.
-        debug_assert!(port.since <= now, "times never go back");
-        port.since = now;
-        port.own |= choice.vc.bit();
+        n.join_queue(cx, c, u, choice, fx);
         n.return_credit(cx, from, vc, now, fx);
         // It may start before what was expected to be next.
         n.set_due(cx, u, fx);
@@ -228,6 +222,27 @@ impl<M: Mode> Router for OutputQueued<M> {
 }
 
 impl<M: Mode> Net<OutputQueued<M>> {
+    /// A chunk that is here now joins the queue of output `u`.
+    fn join_queue(&mut self, cx: &Static, c: ChunkRow, u: LocalPort, choice: Choice, fx: &mut impl Fx) {
+        let now = fx.now();
+        // Starts before now come first: this chunk is not among those that they choose from.
+        self.touch(cx, u, now, fx);
+        self.notes.set(c, choice.state);
+        let chunk = self.chunks.edit(c);
+        chunk.visit();
+        let (packet, index) = (chunk.packet, chunk.index());
+        let (id, link) = (self.packets.get(packet).id, Self::line(cx, u).link);
+        fx.record(Record::Accepted { time: now + Self::suspended(fx), link, vc: choice.vc, id, index });
+        let v = self.vc_row(u, choice.vc);
+        self.vcs.edit(v).own.push(&mut self.chunks, c);
+        let port = self.ports.edit(u);
+        port.backlog += 1;
+        // What could start before now has started: the others of this port lacked room, and this chunk is new.
+        debug_assert!(port.since <= now, "times never go back");
+        port.since = now;
+        port.own |= choice.vc.bit();
+    }
+
     /// VCs with something waiting and room behind the link, as far as credits were counted.
     fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;

@@ -85,7 +85,7 @@ impl<M: Mode> Clocked for Pipelined<M> {
             n.router.entries.edit(row).fifo.push(chunks, chunk);
             n.router.inputs.edit(input).entering |= vc.bit();
         } else {
-            let unit = n.router.first_unit(input) + u32::from(vc.number());
+            let unit = n.router.entry(input, vc);
             let chunks = &mut n.chunks;
             n.router.append(input, unit, |fifo| fifo.push(chunks, chunk));
         }
@@ -255,6 +255,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         for input in ports.map(LocalPort::new) {
             for unit in self.router.busy_units(input) {
                 let row = self.router.units.get(unit);
+                if row.stage == Stage::Idle && self.is_behind_copies(cx, input, unit) {
+                    continue;
+                }
                 debug_assert!(row.stage != Stage::Idle || row.ready > s, "a head in front was routed");
                 let chance = match row.ready > s {
                     true => row.ready,

@@ -13,7 +13,7 @@ use crate::{
 use crate::{places::LocalPort, pools::ChunkRow};
 use base::{
     hash::Fingerprint,
-    index::{ChannelId, LinkId},
+    index::ChannelId,
     time::{NEVER, Ps},
 };
 use engine::state::mode::Mode;
@@ -163,7 +163,9 @@ impl<M: Mode> Net<Pipelined<M>> {
             self.put_on_link(cx, c, out, vc, begin + wait, fx);
             self.announce(cx, out, fx);
         }
-        self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);
+        if self.frees_buffer(cx, input, unit, index, begin + 1) {
+            self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);
+        }
     }
 
     /// The next router takes a chunk off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
@@ -254,27 +256,27 @@ impl<M: Mode> Net<Pipelined<M>> {
         ready
     }
 
-    /// Visits what waits at an input: see [`Router::held`](crate::net::Router::held).
+    /// Visits what waits at an input, with the unit that it is in, none if it is still to be sorted, and the VC that it came in by: see
+    /// [`Router::chunks`](crate::net::Router::chunks).
     pub(super) fn visit_held(
         &self,
         cx: &Static,
         u: LocalPort,
-        visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow),
+        visit: &mut dyn FnMut(Option<u32>, ChannelId, ChunkRow),
     ) {
         if !cx.local.is_routers(u) {
             return;
         }
-        let link = || self.input_link(cx, u);
         let (first, shape) =
             (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
             let vc = shape.channel(unit - first);
-            self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
+            self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(Some(unit), vc, c));
         }
         if self.router.rules.virtual_output_queues {
             for (vc, v) in self.vcs_of(u) {
                 let entry = self.router.entries.get(v);
-                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
+                entry.fifo.iter(&self.chunks).for_each(|c| visit(None, vc, c));
             }
         }
     }
@@ -291,8 +293,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         for unit in self.router.busy_units(u) {
             // Chunks that are still to be sorted wait for nobody: the next cycle takes them.
             let row = self.router.units.get(unit);
-            let chunks = row.fifo.iter(&self.chunks).count() as u32;
+            let shown = self.stands_for_buffers(cx, u, unit);
+            let chunks = if shown { row.fifo.iter(&self.chunks).count() as u32 } else { 0 };
             let line = Self::line(cx, if row.stage == Stage::Idle { u } else { row.out });
+            if row.stage == Stage::Idle && self.is_behind_copies(cx, u, unit) {
+                // It waits for what the copies before it wait for.
+                visit((self.input_link(cx, u), shape.channel(unit - first)), chunks, &[]);
+                continue;
+            }
             // What it waits for; nothing if it will move by itself: then its chunks do not count.
             if row.stage == Stage::Routed && Self::asks_for_all(cx) {
                 let (vc, to) = (shape.channel(unit - first), self.waits_for(cx, u, unit));

@@ -4,6 +4,8 @@
 //! with a section `[router]`, and `combined`. Source: BookSim 2 `iq_router`; MARS, section 2.3.1. Not modelled: look-ahead in the queues of
 //! the next router, pipeline registers of their own, VC allocation together with that of the switch.
 
+mod branches;
+mod copies;
 mod cycle;
 mod exit;
 mod options;
@@ -20,10 +22,12 @@ use crate::{
     congestion_control::marks::Queue,
     effects::Fx,
     event::RouterAlarm,
+    multicast::trees,
     net::{Channel, Net, Router, Static},
     network::{End, Line, Network},
     pipeline::{FlowControl, Pipeline, Sharing},
     rows::Chunk,
+    setup::Setup,
 };
 use crate::{
     local::Local,
@@ -36,14 +40,12 @@ use base::{
     registry::About,
     time::{NEVER, Ps},
 };
+use branches::Along;
 use engine::state::{
     Journal, NIL, Table,
     mode::{Mode, Undo},
 };
-use fabric::{
-    graph::{Fabric, Port},
-    routing::Choice,
-};
+use fabric::{graph::Port, routing::Choice};
 use serde::{Deserialize, Serialize};
 use shares::{Sets, Shares};
 
@@ -89,7 +91,7 @@ struct Shape {
     unit: u32,
     /// Units of an input.
     each: u32,
-    /// Queues of an input VC.
+    /// Queues of an input VC: one, and one for each copy of a packet; or one for each output.
     queues: u32,
     /// Its first word of VC allocation.
     word: u32,
@@ -115,6 +117,8 @@ struct Work {
     options: Vec<Choice>,
     /// Held units that send.
     sends: Vec<(LocalPort, u32)>,
+    /// Copies that cross together with granted ones.
+    along: Vec<Along>,
 }
 
 /// State of pipelined routers.
@@ -357,7 +361,8 @@ impl<M: Mode> Router for Pipelined<M> {
         let mut widest = (0, 0);
         for (r, router) in local.routers.iter().enumerate() {
             let count = span(r).len() as u32;
-            let queues = if rules.virtual_output_queues { count } else { 1 };
+            let copies = net.trees.as_ref().map_or(0, |trees| trees.most(*router));
+            let queues = if rules.virtual_output_queues { count } else { 1 + copies };
             let each = u32::from(vcs) * queues;
             let name = mix64(net.lots ^ u64::from(router.number()));
             // Rows of a router follow each other; how many an input has depends on the router where queues are by output.
@@ -438,16 +443,21 @@ impl<M: Mode> Router for Pipelined<M> {
         visit(&mut self.clock.together);
     }
 
-    /// Without queues for each output, which memory is asked for apart.
-    fn more_bytes(fabric: &Fabric, config: &PacketConfig) -> u64 {
+    /// Queues for each output at inputs, or for copies, and chunks in queues at outputs.
+    fn more_bytes(setup: &Setup) -> u64 {
+        let (fabric, config) = (&*setup.fabric, &setup.packet);
         let Some(rules) = &config.pipeline else { return 0 };
         let (vcs, count) = (u64::from(config.vcs), |ports: &[Port]| ports.len() as u64);
         let widths = RouterId::first(fabric.routers()).map(|r| count(fabric.ports_of(r)));
-        let square: u64 = widths.map(|ports| ports * ports).sum();
-        // Queues for each output at inputs with allocators' words for them, and chunks in queues at outputs.
-        let units = if rules.virtual_output_queues { square * vcs } else { 0 };
+        let most = if rules.virtual_output_queues { u64::MAX } else { trees::most_members(&setup.jobs) };
+        // Each with allocators' words for it.
+        let units = vcs * widths.map(|ports| ports * ports.min(most)).sum::<u64>();
         let chunks = u64::from(rules.output_queue.unwrap_or(0)) * vcs * count(fabric.ports());
         units * (size_of::<Unit>() as u64 + 8) + chunks * 2 * size_of::<Chunk>() as u64
+    }
+
+    fn no_copies(config: &PacketConfig, buffer: u64) -> Option<(String, &'static str)> {
+        branches::no_copies(config, buffer)
     }
 
     fn bytes(ports: u64, vcs: u64) -> u64 {
@@ -530,7 +540,11 @@ impl<M: Mode> Router for Pipelined<M> {
     }
 
     fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, ChunkRow)) {
-        n.visit_held(cx, u, visit);
+        n.visit_held(cx, u, &mut |unit, vc, chunk| {
+            if unit.is_none_or(|unit| n.stands_for_buffers(cx, u, unit)) {
+                visit(n.input_link(cx, u), vc, chunk);
+            }
+        });
     }
 
     fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(ChunkRow)) {

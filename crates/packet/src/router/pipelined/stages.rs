@@ -25,6 +25,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         work.vcs.requests.clear();
         work.switch.requests.clear();
         let hold = self.router.rules.hold_switch;
+        if Self::copies_packets(cx) {
+            self.fan_out(cx, step);
+        }
         if hold {
             self.keep_crossings(cx, step, work, fx);
         }
@@ -157,8 +160,9 @@ impl<M: Mode> Net<Pipelined<M>> {
             work.switch.requests.extend(work.tail.drain(..).map(|t| t.0));
             return;
         }
-        // Of one input's chunks for the same way, the one whose turn it is.
-        work.tail.sort_unstable_by_key(|(r, turn)| (r.row, r.column, r.level, *turn));
+        // Of one input's chunks for the same way, the one whose turn it is; copies of one channel have one turn, so the first of them.
+        let place = |r: &Request| if M::FEATURES { r.label } else { 0 };
+        work.tail.sort_unstable_by_key(|(r, turn)| (r.row, r.column, r.level, *turn, place(r)));
         for k in 0..work.tail.len() {
             let request = work.tail[k].0;
             let before = k.checked_sub(1).map(|b| (work.tail[b].0.row, work.tail[b].0.column));
@@ -171,7 +175,7 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// Routes the head in front of a queue; false if nothing is left there.
     fn route_front(&mut self, cx: &Static, step: Step, at: Queue, fx: &mut impl Fx) -> bool {
-        if !self.discard_front(cx, step.local, at, fx) {
+        if !self.discard_front(cx, step.local, at, fx) || self.is_behind_copies(cx, at.input, at.unit) {
             return false;
         }
         let head = self.router.units.get(at.unit).fifo.head;
@@ -187,10 +191,8 @@ impl<M: Mode> Net<Pipelined<M>> {
             let choice = self.ask_routing(cx, step.local, at.input, at.vc, head, fx);
             (step.base.plus(choice.port.number()), choice.vc.plus(self.router.offset(at.vc)), choice.state)
         };
-        // Routing of no cycles lets the head ask in this very step; else a picosecond keeps it out of the first step of the cycle in which routing ends.
-        let cycles = self.router.rules.routing;
         let enters = self.router.enters_ring(step.port(at.input), step.port(out));
-        let ready = if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 };
+        let ready = self.routed_at(cx, step);
         let row = self.router.units.edit(at.unit);
         debug_assert!(row.stage == Stage::Idle, "a head is routed once");
         row.stage = Stage::Routed;
@@ -198,6 +200,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         row.enters = enters;
         row.ready = ready;
         true
+    }
+
+    /// From when on a head asks that is routed in this step.
+    #[inline]
+    pub(super) fn routed_at(&self, cx: &Static, step: Step) -> Ps {
+        // Routing of no cycles lets the head ask in this very step; else a picosecond keeps it out of the first step of the cycle in which routing ends.
+        let cycles = self.router.rules.routing;
+        if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 }
     }
 
     /// VCs of a group that a packet may get now.
@@ -332,6 +342,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         for &(word, value) in &work.switch.changes {
             *self.router.words.edit(shape.switch_word + word as u32) = value;
         }
+        if Self::copies_packets(cx) {
+            self.find_siblings(step, work);
+        }
         for k in 0..work.switch.grants.len() {
             let Request { row, label: unit, .. } = work.switch.requests[work.switch.grants[k] as usize];
             let input = row / step.lanes.0;
@@ -347,10 +360,20 @@ impl<M: Mode> Net<Pipelined<M>> {
             *self.router.turns.edit(turn) = if next >= vcs { next % vcs } else { next };
             self.leave_if_it_may(cx, step, input, unit, fx);
         }
+        if Self::copies_packets(cx) {
+            self.take_along(cx, step, work, fx);
+        }
     }
 
     /// A grant is lost if its head got no VC, or if others took the room meanwhile.
-    fn leave_if_it_may(&mut self, cx: &Static, step: Step, input: u32, unit: u32, fx: &mut impl Fx) {
+    pub(super) fn leave_if_it_may(
+        &mut self,
+        cx: &Static,
+        step: Step,
+        input: u32,
+        unit: u32,
+        fx: &mut impl Fx,
+    ) {
         // Others of this step may have taken the link, the channel or the room since the request.
         let (port, out) = (step.base.plus(input), self.router.units.get(unit).out);
         let vc = if M::FEATURES { self.router.channel_of(port, unit) } else { ChannelId::FIRST };

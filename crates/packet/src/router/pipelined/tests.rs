@@ -1,12 +1,16 @@
-//! What waits in pipelined routers shows in the fingerprint of the final state.
+//! What waits in pipelined routers shows in the fingerprint of the final state, and faults planted in copies are found.
 
 use super::*;
 use crate::{
-    planted::run,
+    planted::{all_are_found, run},
     router::registry::{clocked, named},
     samples,
+    setup::Setup,
+    state::PacketDomain,
 };
+use base::param::Value;
 use engine::state::mode::Undo;
+use model::samples::int;
 
 fn fingerprint(n: &Net<Pipelined<Undo>>, cx: &Static) -> u128 {
     let mut sum = Fingerprint::default();
@@ -37,4 +41,64 @@ fn every_number_of_what_waits_shows() {
     assert_ne!(fingerprint(n, cx), sound, "what waits");
     *n.router.units.edit(unit) = row;
     assert_eq!(fingerprint(n, cx), sound);
+}
+
+/// Everybody sends to everybody by tree, more than links carry, in packets that just fit into buffers.
+fn multicast() -> Setup {
+    let fabric = samples::topology("mesh", &[("dims", Value::Ints(vec![3, 3]))]);
+    let routing = samples::routing(&fabric, "dimension-order", &[]);
+    let links = vec![samples::link(64_000_000_000, 3_000, 4_000, 256); fabric.classes().len()];
+    let given = [("replication", Value::Text("routers".to_owned())), ("bursts", int(20))];
+    let job = (fabric.terminals(), 256, links[0].bandwidth);
+    let traffic = samples::traffic("multicast", &given, "constant", 2.0, job, 1);
+    let mut setup = samples::setup(fabric, routing, links, traffic, 256);
+    setup.packet.packet = 256;
+    setup.packet.vcs = 2;
+    setup.packet.router = clocked(named("input-queued"));
+    setup.packet.pipeline = Some(Pipeline::DEFAULT);
+    setup
+}
+
+/// A queue of copies with a chunk in front that `wanted` accepts, with its input.
+fn queue(
+    d: &PacketDomain<Pipelined<Undo>>,
+    wanted: impl Fn(&Net<Pipelined<Undo>>, LocalPort, u32) -> bool,
+) -> Option<u32> {
+    let (net, cx) = (&d.state.net, &d.cx);
+    let inputs = LocalPort::first(cx.local.router_ports());
+    let queues = inputs.flat_map(|u| net.router.busy_units(u).map(move |unit| (u, unit)));
+    let mut copies = queues.filter(|&(u, unit)| net.router.entry_of(u, unit) != unit);
+    copies.find(|&(u, unit)| wanted(net, u, unit)).map(|found| found.1)
+}
+
+#[test]
+fn faults_in_copies_are_found() {
+    let times = [100_000, 150_000, 200_000, 300_000, 500_000];
+    all_are_found::<Pipelined<Undo>>(
+        &multicast(),
+        &times,
+        &[
+            ("the copy that stands for a buffer is lost", |d| {
+                let cx = d.cx.clone();
+                let unit = queue(d, |net, u, unit| net.stands_for_buffers(&cx, u, unit))?;
+                d.state.net.router.units.edit(unit).fifo.pop(&d.state.net.chunks)?;
+                Some(())
+            }),
+            ("a copy that shares its buffer is lost", |d| {
+                let cx = d.cx.clone();
+                let unit = queue(d, |net, u, unit| !net.stands_for_buffers(&cx, u, unit))?;
+                d.state.net.router.units.edit(unit).fifo.pop(&d.state.net.chunks)?;
+                Some(())
+            }),
+            ("a chunk is copied twice", |d| {
+                let cx = d.cx.clone();
+                let unit = queue(d, |net, u, unit| !net.stands_for_buffers(&cx, u, unit))?;
+                let net = &mut d.state.net;
+                let front = *net.chunks.get(net.router.units.get(unit).fifo.head);
+                let again = net.chunks.take(front);
+                net.router.units.edit(unit).fifo.push(&mut net.chunks, again);
+                Some(())
+            }),
+        ],
+    );
 }

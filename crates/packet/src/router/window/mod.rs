@@ -5,7 +5,7 @@
 //! Services are lazy: an output is caught up when it is touched.
 
 use crate::{
-    config::{Injects, Rules},
+    config::{Injects, PacketConfig, Rules},
     congestion_control::marks::Queue,
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
@@ -75,7 +75,6 @@ impl<M: Mode> Router for WindowRouter<M> {
         compared_unsaturated: false,
     };
     const QUEUES: bool = true;
-    const COPIES: bool = true;
     const COUNTS: bool = true;
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
@@ -91,6 +90,10 @@ impl<M: Mode> Router for WindowRouter<M> {
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.queued);
         visit(self.shared.journal());
+    }
+
+    fn no_copies(_: &PacketConfig, _: u64) -> Option<(String, &'static str)> {
+        None
     }
 
     fn bytes(ports: u64, vcs: u64) -> u64 {
@@ -351,6 +354,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
         for branch in self.branches(cx, c).unwrap_or_default() {
             let (u, vc) = (base.plus(branch.choice.port.number()), branch.choice.vc);
             let copy = self.copy(cx, c, branch);
+            self.chunks.edit(copy).visit();
             let out = Output::of(cx, u);
             if self.ready(cx, out, vc, fx) {
                 self.accept(cx, copy, out, vc, fx);
