@@ -127,7 +127,7 @@ pub fn available() -> Option<u64> {
     let limits = [
         of_machine(&read("/proc/meminfo")),
         of_groups(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")),
-        of_process(&read("/proc/self/limits"), &read("/proc/self/status")).map(|(left, _)| left),
+        left_to_process(),
     ];
     limits.into_iter().flatten().min()
 }
@@ -168,6 +168,12 @@ fn of_groups(text: &str, root: &Path) -> Option<u64> {
         }
     }
     least
+}
+
+/// Bytes of address space that limits of this process leave it; none if there is no limit.
+#[must_use]
+pub fn left_to_process() -> Option<u64> {
+    of_process(&read("/proc/self/limits"), &read("/proc/self/status")).map(|(left, _)| left)
 }
 
 /// What the limits of the process leave (`ulimit -v`, `ulimit -d`), by `/proc/self/limits` and `/proc/self/status`; and the limit that leaves so little.

@@ -1,6 +1,6 @@
 //! How many threads a run may use, how far they may run ahead of what is certain, and what came of it.
 
-use crate::time::Ps;
+use crate::{memory::left_to_process, time::Ps};
 use std::{
     sync::{Mutex, PoisonError},
     thread::{self, Scope, ScopedJoinHandle},
@@ -26,9 +26,16 @@ impl Threads {
     pub const ONE: Self = Self { count: 1, pin: false, spare: false, rehearse: false, stretch: 0 };
 }
 
+/// Address space that a thread may take for its stack and for the heap that C libraries give each.
+const THREAD_SPACE: u64 = 66 << 20;
+
 /// How many of so many threads the system lets this process have, the calling one among them. They are started, and end when the last one stands.
+/// Where address space is limited (`ulimit -v`) threads get half of what is left: memory that is refused later ends the process.
 #[must_use]
 pub fn startable(wanted: u32) -> u32 {
+    let room = |left: u64| 1 + u32::try_from(left / 2 / THREAD_SPACE).unwrap_or(u32::MAX - 1);
+    let wanted =
+        if wanted > 1 { left_to_process().map_or(wanted, |left| wanted.min(room(left))) } else { wanted };
     let gate = Mutex::new(());
     thread::scope(|scope| {
         let _closed = gate.lock().unwrap_or_else(PoisonError::into_inner);

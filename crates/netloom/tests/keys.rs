@@ -449,7 +449,7 @@ fn keys_that_a_format_of_traces_has_no_use_for_are_named() {
         let file = folder.path().join(name);
         fs::write(&file, content).unwrap();
         let text = format!(
-            "experiment = {{ until = \"complete\" }}\njob = [{{ workload = \"trace\", file = {file:?} }}]\n[model]\nkind = \"delay\"\ncost = \"loggops\"\n"
+            "experiment = {{ until = \"workload-done\" }}\njob = [{{ workload = \"trace\", file = {file:?} }}]\n[model]\nkind = \"delay\"\ncost = \"loggops\"\n"
         );
         let of = |set: &[String]| match run(Path::new("x.toml"), &text, set) {
             Seen::Result { numbers, notes } => (numbers, notes),
