@@ -98,6 +98,77 @@ fn a_prediction_is_at_least_what_is_taken_and_at_most_three_times_as_much() {
     assert!(ended >= if long { 200 } else { 3 }, "{ended} ended");
 }
 
+/// Clocked routers of 15 ports with eight virtual channels each.
+const CLOCKED: &str = r#"
+[experiment]
+duration = "2 us"
+[fabric]
+topology = "dragonfly"
+groups = 33
+routers_per_group = 8
+terminals_per_router = 4
+global_ports_per_router = 4
+link.terminal = { bandwidth = "5 GB/s", latency = "5 ns", credit_delay = "10 ns", vc_buffer = "1 KiB" }
+link.local = { bandwidth = "5 GB/s", latency = "10 ns", credit_delay = "15 ns", vc_buffer = "1 KiB" }
+link.global = { bandwidth = "5 GB/s", latency = "100 ns", credit_delay = "105 ns", vc_buffer = "1 KiB" }
+[routing]
+algorithm = "minimal"
+[[job]]
+workload = "uniform"
+message = "64 B"
+load = 0.01
+[model]
+kind = "packet"
+router = "input-queued"
+packet = "64 B"
+chunk = "64 B"
+vcs = 8
+[router]
+vc_allocator = "separable-input-first"
+"#;
+
+/// Broadcasts of all terminals of a mesh, which routers copy: most copies wait, in queues without bound or behind those in front.
+#[test]
+fn copies_of_multicasts_are_predicted() {
+    const COPIED: &str = r#"
+[experiment]
+duration = "10 us"
+[fabric]
+topology = "mesh"
+dims = [16, 16]
+link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "1 KiB" }
+link.local = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "1 KiB" }
+[routing]
+algorithm = "dimension-order"
+[[job]]
+workload = "multicast"
+message = "1 KiB"
+load = 2.0
+replication = "routers"
+bursts = 20
+[model]
+kind = "packet"
+packet = "1 KiB"
+chunk = "64 B"
+vcs = 4
+"#;
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("experiment.toml");
+    fs::write(&file, COPIED).expect("writes");
+    for router in ["combined", "output-queued"] {
+        let set = format!("model.router={router}");
+        let measured = measured(router, file.to_str().expect("a path"), &[&set], 100).expect("ends");
+        let Measured { predicted, taken, .. } = measured;
+        assert!(predicted >= taken, "{router}: {predicted} predicted, {taken} taken: {}", measured.parts);
+        if router == "output-queued" {
+            // What is known of the messages alone is too little.
+            let members = 16 * 16 - 1;
+            let copies = measured.part("chunks") + measured.part("packets");
+            assert!(predicted - copies + copies / members < taken, "{taken} taken of {}", measured.parts);
+        }
+    }
+}
+
 /// Runs of which one part takes most, on three models. A bound that is halved is found.
 #[test]
 fn a_bound_that_is_halved_is_found() {
@@ -144,6 +215,7 @@ kind = "delay"
 operations = true
 "#;
     let folder = tempfile::tempdir().expect("a directory");
+    let matrices = ["router.arbiter=matrix"];
     let uniform = [
         "job.0.workload=uniform",
         "job.0.load=0.9",
@@ -151,19 +223,21 @@ operations = true
         "output.packets=true",
         "output.messages=true",
     ];
-    let cases: [(&str, &str, &[&str], &str); 4] = [
-        ("what waits", WAITS, &[], "packets"),
-        ("tables of packets", WAITS, &uniform, "rows of tables"),
-        ("delay", PROGRAM, &[], "tables of operations"),
-        ("flow", PROGRAM, &["model.kind=flow"], "tables of operations"),
+    // Of matrices some rows stay untouched: all of the part is taken away.
+    let cases: [(&str, &str, &[&str], &str, u64); 5] = [
+        ("what waits", WAITS, &[], "packets", 2),
+        ("tables of packets", WAITS, &uniform, "rows of tables", 2),
+        ("delay", PROGRAM, &[], "tables of operations", 2),
+        ("flow", PROGRAM, &["model.kind=flow"], "tables of operations", 2),
+        ("matrices of arbiters", CLOCKED, &matrices, "queues of routers", 1),
     ];
     let file = folder.path().join("experiment.toml");
     let path = file.to_str().expect("a path in UTF-8");
-    for (name, text, set, part) in cases {
+    for (name, text, set, part, share) in cases {
         fs::write(&file, text).expect("writes");
         let measured = measured(name, path, set, 100).expect("ends");
         assert_eq!(measured.fault(0), None);
-        let halved = measured.part(part) / 2;
-        assert!(measured.fault(halved).is_some(), "{name}: {} taken of {}", measured.taken, measured.parts);
+        let less = measured.part(part) / share;
+        assert!(measured.fault(less).is_some(), "{name}: {} taken of {}", measured.taken, measured.parts);
     }
 }

@@ -94,7 +94,7 @@ pub fn execute_saved(
     let spared = |p: &&Performance| p.threads < prepared.options.threads && p.chosen.is_none();
     if let Some(used) = finished.summary.performance.as_ref().filter(spared) {
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
-        let why = if startable(asked.min(parts)) <= threads {
+        let why = if threads < asked.min(parts) && startable(asked.min(parts)) <= threads {
             "the system lets this process have no more".to_owned()
         } else if parts >= asked {
             "they would meet so often that one alone was faster for most of the run".to_owned()

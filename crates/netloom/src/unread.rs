@@ -7,15 +7,8 @@
 use crate::experiment::{jobs::Job, sections::Experiment};
 use base::param::Unread;
 use fabric::topology::imported::TABLES;
-use model::{ModelEntry, Parts};
-use workload::{
-    program::{
-        file,
-        file::Format,
-        input::{Input, KEY},
-    },
-    registry::Takes,
-};
+use model::{ModelEntry, Parts, setup::JobSetup};
+use workload::registry::Takes;
 
 /// What stands in every such line.
 pub const NO_EFFECT: &str = " no effect: ";
@@ -57,19 +50,15 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
     if experiment.jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program)) {
         all.extend(Unread::all("output", &["slow_down"], "there are no patterns"));
     }
-    all.extend(experiment.jobs.iter().flat_map(of_trace));
+    all.extend(experiment.jobs.iter().zip(&parts.jobs).flat_map(|(job, setup)| of_program(job, setup)));
     all
 }
 
-/// What a job's file of a program has no use for.
-fn of_trace(job: &Job) -> Vec<Unread> {
-    if job.workload.is_none_or(|workload| workload.about.name != file::ABOUT.name) {
-        return Vec::new();
-    }
-    let Ok(format) = Format::of(&Input::file(job.section.values.text(KEY))) else { return Vec::new() };
-    let (keys, why) = format.unread();
-    let written = |key: &&&'static str| job.section.places.contains_key(**key);
-    keys.iter().filter(written).flat_map(|&key| Unread::all("job", &[key], why)).collect()
+/// What a job's program has no use for, of what that job says.
+fn of_program(job: &Job, setup: &JobSetup) -> Vec<Unread> {
+    let mut unread = setup.work.program().map_or_else(Vec::new, |program| program.unread());
+    unread.retain(|unread| job.section.places.contains_key(unread.key));
+    unread
 }
 
 /// True if the file has the key; what stands in one of several sections of a name counts.

@@ -20,7 +20,11 @@ use crate::{
     setup::Setup,
     transport::config::Resilience,
 };
-use base::{registry::find, time::Ps};
+use base::{
+    index::RouterId,
+    registry::find,
+    time::{NEVER, Ps},
+};
 use fabric::graph::Peer;
 use model::{entry::Known, memory::Prediction, setup::Until};
 use ranks::memory::sent::{Cut, Sent, sent};
@@ -149,7 +153,8 @@ impl Held {
                 many.saturating_add(terminals.max(queued)).min(sent.packets)
             }
         };
-        Self { buffers, sent, chunks, packets }
+        let copies = copies(setup, chunks);
+        Self { buffers, sent, chunks: chunks.saturating_mul(copies), packets: packets.saturating_mul(copies) }
     }
 
     /// Pairs of terminals that may send to each other, at most.
@@ -157,6 +162,28 @@ impl Held {
         let all = terminals.saturating_mul(terminals);
         all.min(self.sent.map_or_else(|| sendable(setup), |sent| sent.messages))
     }
+}
+
+/// How many rows stand for a chunk where routers copy multicasts, at most. A buffer has a copy for each output; queues without bound hold all copies that links
+/// had the time for.
+fn copies(setup: &Setup, chunks: u64) -> u64 {
+    let members = trees::most_members(&setup.jobs);
+    let ports =
+        RouterId::first(setup.fabric.routers()).map(|router| setup.fabric.ports_of(router).len() as u64);
+    let each = members.min(ports.max().unwrap_or(0));
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
+    if members == 0 || setup.packet.router.rules.buffered || until == NEVER {
+        return each.max(1);
+    }
+    let over = |class: usize| {
+        let bytes = setup.links[class].bandwidth.bytes_per_s() * until as f64 / 1e12;
+        (bytes / f64::from(setup.packet.chunk)).ceil() as u64 + 1
+    };
+    let arrivals = setup.fabric.ports().iter().map(|port| over(usize::from(port.class)));
+    let arrived =
+        arrivals.fold(u64::from(setup.fabric.terminals()).saturating_mul(over(0)), u64::saturating_add);
+    debug_assert!(each <= members, "a router copies for members alone");
+    members.min(arrived.saturating_mul(each).div_ceil(chunks.max(1))).max(1)
 }
 
 /// What all jobs send in the run's time: no more than terminals' links take, nor links between routers on the channels that are used. `None` if a job does not say, or over a transport that sends again.

@@ -78,30 +78,6 @@ impl Format {
         }
     }
 
-    /// Keys of a job that say nothing about a trace of this format, and why.
-    #[must_use]
-    pub fn unread(self) -> (&'static [&'static str], &'static str) {
-        match self {
-            Self::Goal | Self::GoalBinary => {
-                (&["speed", "library", "collectives", "combine"], "GOAL holds messages and times, not calls")
-            }
-            Self::Ti | Self::Chakra | Self::ChakraJson => {
-                (&["unit"], "its trace counts operations, not units")
-            }
-            Self::Ranks | Self::Otf2 | Self::Allprof | Self::Dumpi => {
-                (&["unit", "speed"], "its trace has computations as times")
-            }
-        }
-    }
-
-    /// The format of a file.
-    ///
-    /// # Errors
-    /// As [`Content::read`], of its beginning alone.
-    pub fn of(input: &Input<'_>) -> Result<Self, Problem> {
-        Self::found(input).map(|found| found.format)
-    }
-
     /// True if a trace of this format may be a list of files, one for each rank.
     fn is_listed(self) -> bool {
         matches!(self, Self::Ti | Self::Allprof | Self::Dumpi | Self::ChakraJson | Self::Chakra)

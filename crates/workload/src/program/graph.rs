@@ -7,8 +7,7 @@ use super::{
     Batch, Cursor, Damage, Edge, Freed, Kind, Op, Program, Slices, Step,
     cuts::{Cut, cuts},
 };
-use base::index::RankId;
-use base::sorted::SortedMap;
+use base::{index::RankId, param::Unread, sorted::SortedMap};
 use std::sync::Arc;
 
 /// Most operations of a rank.
@@ -293,6 +292,11 @@ impl Program for Graph {
             Positions::Lines => format!("{}:{origin}", self.name),
             Positions::Operations => format!("operation {origin} of rank {rank} of {}", self.name),
         }
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let keys = ["speed", "library", "collectives", "combine"];
+        Unread::all("job", &keys, "GOAL holds messages and times, not calls")
     }
 
     fn largest_message(&self) -> Option<u64> {

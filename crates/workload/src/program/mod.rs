@@ -17,7 +17,7 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
-use base::index::RankId;
+use base::{index::RankId, param::Unread};
 use serde::{Deserialize, Serialize};
 
 pub mod archive;
@@ -386,6 +386,11 @@ pub trait Program: Send + Sync {
     /// Number of operations of all ranks, if known beforehand: for progress.
     fn total(&self) -> Option<u64> {
         None
+    }
+
+    /// Keys of its job that what it was read from has no use for, and why.
+    fn unread(&self) -> Vec<Unread> {
+        Vec::new()
     }
 
     /// What was found while ranks were read and belongs to the verdict of the run; asked for at its end.

@@ -11,7 +11,7 @@ pub use names::{ANY_PEER, Comm, CommRank, PROC_NULL, Request, WORLD, Window};
 pub use one_sided::{OneSided, TransferKind};
 
 use super::Damage;
-use base::{index::RankId, time::Ps};
+use base::{index::RankId, param::Unread, time::Ps};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -383,6 +383,11 @@ pub trait Script: Send + Sync {
     /// The same where each call says when it was recorded ([`Calls::recorded`]), as far as the source has times.
     fn open_recorded(&self, rank: RankId) -> Box<dyn Calls> {
         self.open(rank)
+    }
+
+    /// Keys of a job that it has no use for, and why; by itself those of traces whose computations are times.
+    fn unread(&self) -> Vec<Unread> {
+        Unread::all("job", &["unit", "speed"], "its trace has computations as times")
     }
 
     /// True if [`Script::open_marked`] has marks, of some rank.

@@ -18,7 +18,7 @@ use crate::text;
 use base::{
     index::RankId,
     mistakes::Mistakes,
-    param::{Built, Kind as ValueKind, Param, Value, Values},
+    param::{Built, Kind as ValueKind, Param, Unread, Value, Values},
     rng::{Purpose, Stream},
     time::Ps,
     units,
@@ -285,6 +285,10 @@ impl Program for Noisy {
 
     fn total(&self) -> Option<u64> {
         self.inner.total()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        self.inner.unread()
     }
 
     fn remarks(&self) -> Vec<Remark> {

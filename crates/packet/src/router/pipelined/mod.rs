@@ -10,11 +10,12 @@ mod cycle;
 mod exit;
 mod options;
 mod service;
+mod shape;
 mod shares;
 mod stages;
 
 use super::{
-    allocator::{Frame, Matching, Request},
+    allocator::{Matching, Request},
     clock::{Clocked, CycleClock, Stage},
 };
 use crate::{
@@ -45,8 +46,9 @@ use engine::state::{
     Journal, NIL, Table,
     mode::{Mode, Undo},
 };
-use fabric::{graph::Port, routing::Choice};
+use fabric::routing::Choice;
 use serde::{Deserialize, Serialize};
+use shape::Shape;
 use shares::{Sets, Shares};
 
 /// A queue at an input: a virtual channel's, or a virtual channel's for one output.
@@ -82,23 +84,6 @@ struct Input {
     arrival: Ps,
     /// VCs with chunks to be sorted.
     entering: u16,
-}
-
-/// Where a router's rows are, and its allocators' shapes.
-#[derive(Clone, Copy)]
-struct Shape {
-    /// Its first unit.
-    unit: u32,
-    /// Units of an input.
-    each: u32,
-    /// Queues of an input VC: one, and one for each copy of a packet; or one for each output.
-    queues: u32,
-    /// Its first word of VC allocation.
-    word: u32,
-    /// The same of switch allocation.
-    switch_word: u32,
-    ports: u32,
-    name: u64,
 }
 
 /// Requests of a step; nothing is left between events.
@@ -198,48 +183,6 @@ fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> Sets {
     }
     debug_assert!(first <= vcs, "classes share the virtual channels");
     Sets { groups, ejects: [u16::MAX >> (16 - vcs.min(16)); 16], class_of, offset: [0; 16] }
-}
-
-impl Shape {
-    /// Virtual channel of a unit, by its place among those of its input.
-    #[inline]
-    fn channel(&self, place: u32) -> ChannelId {
-        debug_assert!(place < self.each, "an input has so many queues");
-        ChannelId::new((place / self.queues) as u8)
-    }
-
-    fn vc_frame(&self, rules: &Pipeline, vcs: u8, step: u64) -> Frame {
-        Frame {
-            // Service classes never ask for the same virtual channel.
-            memories: 1,
-            rows: self.ports * self.each,
-            columns: self.ports * u32::from(vcs),
-            row_group: self.each,
-            column_group: u32::from(vcs),
-            arbiter: rules.arbiter,
-            iterations: rules.iterations,
-            name: self.name,
-            step,
-        }
-    }
-
-    fn switch_frame(&self, rules: &Pipeline, memories: u32, step: u64) -> Frame {
-        let (rows, columns) =
-            (self.ports * rules.input_speedup.most(), self.ports * rules.output_speedup.most());
-        Frame {
-            rows,
-            columns,
-            memories,
-            // Groups of a tree of arbiters are about as many as their members.
-            row_group: rows.isqrt().max(1),
-            column_group: columns.isqrt().max(1),
-            arbiter: rules.arbiter,
-            iterations: rules.iterations,
-            // Another name than that of VC allocation: lots of the two are drawn apart.
-            name: !self.name,
-            step,
-        }
-    }
 }
 
 impl<M: Mode> Pipelined<M> {
@@ -363,14 +306,12 @@ impl<M: Mode> Router for Pipelined<M> {
             let count = span(r).len() as u32;
             let copies = net.trees.as_ref().map_or(0, |trees| trees.most(*router));
             let queues = if rules.virtual_output_queues { count } else { 1 + copies };
-            let each = u32::from(vcs) * queues;
             let name = mix64(net.lots ^ u64::from(router.number()));
             // Rows of a router follow each other; how many an input has depends on the router where queues are by output.
-            let mut shape =
-                Shape { unit: units, each, queues, word: words, switch_word: 0, ports: count, name };
-            words += shape.vc_frame(&rules, vcs, 0).words() as u32;
-            shape.switch_word = words;
-            words += shape.switch_frame(&rules, memories, 0).words() as u32;
+            let shape = Shape { unit: units, word: words, name, ..Shape::of(count, queues, vcs) };
+            let [for_vcs, for_switch] = shape.words(&rules, vcs, memories);
+            let (each, shape) = (shape.each, Shape { switch_word: words + for_vcs, ..shape });
+            words += for_vcs + for_switch;
             units += count * each;
             for _ in 0..count {
                 bits.push((sets, each.div_ceil(64)));
@@ -446,14 +387,22 @@ impl<M: Mode> Router for Pipelined<M> {
     /// Queues for each output at inputs, or for copies, and chunks in queues at outputs.
     fn more_bytes(setup: &Setup) -> u64 {
         let (fabric, config) = (&*setup.fabric, &setup.packet);
-        let Some(rules) = &config.pipeline else { return 0 };
-        let (vcs, count) = (u64::from(config.vcs), |ports: &[Port]| ports.len() as u64);
-        let widths = RouterId::first(fabric.routers()).map(|r| count(fabric.ports_of(r)));
+        let rules = &config.pipeline.unwrap_or(Pipeline::of(config.router.name));
         let most = if rules.virtual_output_queues { u64::MAX } else { trees::most_members(&setup.jobs) };
-        // Each with allocators' words for it.
-        let units = vcs * widths.map(|ports| ports * ports.min(most)).sum::<u64>();
-        let chunks = u64::from(rules.output_queue.unwrap_or(0)) * vcs * count(fabric.ports());
-        units * (size_of::<Unit>() as u64 + 8) + chunks * 2 * size_of::<Chunk>() as u64
+        let memories = setup.services.as_ref().map_or(1, |services| services.names.len() as u32);
+        let mut bytes = 0;
+        for ports in RouterId::first(fabric.routers()).map(|r| fabric.ports_of(r).len() as u32) {
+            let (more, vcs) = (u64::from(ports).min(most) as u32, config.vcs);
+            let words = Shape::of(ports, 1 + more, vcs).words(rules, vcs, memories);
+            // Of most kinds an arbiter has a word, which is counted with its channel; a matrix has more.
+            let words = (u64::from(words[0]) + u64::from(words[1]))
+                .saturating_sub(u64::from(2 * ports) * u64::from(vcs));
+            let units = u64::from(ports) * u64::from(vcs) * u64::from(more);
+            bytes += units * size_of::<Unit>() as u64 + 8 * words;
+        }
+        let chunks =
+            u64::from(rules.output_queue.unwrap_or(0)) * u64::from(config.vcs) * fabric.ports().len() as u64;
+        bytes + chunks * 2 * size_of::<Chunk>() as u64
     }
 
     fn no_copies(config: &PacketConfig, buffer: u64) -> Option<(String, &'static str)> {

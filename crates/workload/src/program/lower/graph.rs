@@ -15,7 +15,7 @@ use crate::program::{
     collective::Task,
     mpi::{Collective, CollectiveKind, CommRank, Dropped},
 };
-use base::{index::RankId, sorted::SortedMap, time::Ps};
+use base::{index::RankId, param::Unread, sorted::SortedMap, time::Ps};
 use std::sync::Arc;
 
 /// Operations after which a batch is handed over.
@@ -143,6 +143,10 @@ impl Program for Lowered {
 
     fn cpus(&self) -> u8 {
         self.graph.cpus()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::all("job", &["unit"], "its trace counts operations, not units")
     }
 
     fn describe(&self, rank: RankId, origin: u32) -> String {

@@ -48,7 +48,7 @@ use super::{
     mpi::{CollectiveKind, Counted, Script},
 };
 use agreement::{Agreement, MAKERS};
-use base::index::RankId;
+use base::{index::RankId, param::Unread};
 use shared::Shared;
 use std::sync::Arc;
 
@@ -91,6 +91,10 @@ impl Program for Lowered {
 
     fn collectives(&self) -> &[String] {
         &self.collectives
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        self.shared.script.unread()
     }
 
     fn chained(&self) -> bool {

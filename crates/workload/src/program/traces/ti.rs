@@ -26,7 +26,11 @@ use crate::program::{
 };
 use ahead::{Name, ended_by_tests, opened};
 use arguments::{Arguments, envelope, is_type, times};
-use base::{index::RankId, param::Built, sorted::SortedSet};
+use base::{
+    index::RankId,
+    param::{Built, Unread},
+    sorted::SortedSet,
+};
 use std::{collections::VecDeque, sync::Arc};
 
 mod ahead;
@@ -204,6 +208,10 @@ struct Ti {
 impl Script for Ti {
     fn ranks(&self) -> u32 {
         self.ranks.len()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        Unread::all("job", &["unit"], "its trace counts operations, not units")
     }
 
     fn open(&self, rank: RankId) -> Box<dyn Calls> {
