@@ -59,6 +59,30 @@ fn small_networks_keep_to_one_thread() {
     }
 }
 
+/// Who used fewer threads than were asked for says why: there are no more partitions, or the system refuses threads.
+#[cfg(unix)]
+#[test]
+fn notes_say_why_there_are_fewer_threads() {
+    let given = ["run", GOOD, "--threads", "64", "--format", "json", "--set"];
+    let set = ["engine.scheduler=conservative", "--set", "engine.spare=false"];
+    let used = |limit: &str| {
+        let script = format!("{limit} exec \"$0\" \"$@\"");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_netloom")]).args(given).args(set);
+        let output = command.output().expect("it starts");
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{note}");
+        let object: Json = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        (object["performance"]["threads"].as_u64(), object["fingerprint"].clone(), note)
+    };
+    let (all, one, free) = used("");
+    assert_eq!(all, Some(36), "{free}");
+    assert!(free.contains("36 used: the run has 36 partition(s)"), "{free}");
+    let (some, other, limited) = used("ulimit -v 700000;");
+    assert!(some < all && one == other, "{limited}");
+    assert!(limited.contains("used: the system lets this process have no more"), "{limited}");
+}
+
 #[test]
 fn every_part_of_an_experiment_changes_it() {
     // Small buffers, so that credits matter.

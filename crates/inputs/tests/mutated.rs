@@ -39,6 +39,14 @@ fn corpus(reader: &Reader) -> Vec<Vec<u8>> {
     names.iter().map(|path| fs::read(path).unwrap()).chain((reader.made)()).collect()
 }
 
+/// What breaks a reader on one machine breaks it on every other: the changes are drawn, and what is changed is the same.
+#[test]
+fn what_is_made_is_the_same_each_time() {
+    for reader in READERS {
+        assert!((reader.made)() == (reader.made)(), "{}", reader.name);
+    }
+}
+
 /// Reads an input, with all bounds.
 fn bounded(reader: &Reader, scratch: &mut Scratch, bytes: &[u8], which: &str) -> bool {
     let before = seconds();

@@ -120,9 +120,9 @@ impl Error {
     }
 }
 
-impl From<&OutputError> for Error {
+impl From<OutputError> for Error {
     /// Results that have no place.
-    fn from(error: &OutputError) -> Self {
+    fn from(error: OutputError) -> Self {
         let failure = Self::new(ErrorKind::Output, error.to_string());
         match error {
             OutputError::Exists(_) => failure.with_help("choose another --out, or replace it with --force"),

@@ -41,7 +41,7 @@ pub fn claim(directory: &Path) -> Result<Option<Claim>, Error> {
     match Claim::take(&real(directory)) {
         Ok(claim) => Ok(Some(claim)),
         Err(OutputError::Io { source, .. }) if no_place.contains(&source.kind()) => Ok(None),
-        Err(e) => Err(Error::from(&e)),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -61,10 +61,10 @@ impl FileSet {
     ///
     /// # Errors
     /// If another process writes it, one of the names is somebody's, or the system refuses.
-    pub fn claim(&self, directory: &Path) -> Result<Claim, Error> {
+    pub fn claim(&self, directory: &Path) -> Result<Option<Claim>, Error> {
         self.may_replace(directory)?;
-        let claim = Claim::take(&real(directory)).map_err(|e| Error::from(&e))?;
-        check_writable(&real(directory)).map_err(|e| Error::from(&e))?;
+        let claim = claim(directory)?;
+        check_writable(&real(directory))?;
         Ok(claim)
     }
 

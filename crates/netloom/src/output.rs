@@ -46,25 +46,25 @@ impl Target<'_> {
     /// # Errors
     /// If another process holds it, there is something in the way, an unfinished run's checkpoint included, or the system refuses.
     pub fn claim(&self, resumed: bool, watcher: &dyn Watcher) -> Result<Claim, Error> {
-        let free = || check_target(self.directory, self.force).map_err(|e| Error::from(&e));
+        let free = || check_target(self.directory, self.force).map_err(Error::from);
         // First of all without a trace: what is refused changes nothing on disk. Then again, since tidying may bring a run back.
         if !resumed {
             free()?;
         }
-        let claim = Claim::take(&real(self.directory)).map_err(|e| Error::from(&e))?;
+        let claim = Claim::take(&real(self.directory))?;
         if !claim.is_exclusive() {
             watcher.remark(
                 "note: this file system knows no locks: see to it that no other run writes the same directory",
             );
         }
-        for done in claim.tidy().map_err(|e| Error::from(&e))? {
+        for done in claim.tidy()? {
             watcher.remark(&format!("note: {done}"));
         }
         if !resumed {
             free()?;
             check_unfinished(self.directory, self.force)?;
         }
-        check_writable(&real(self.directory)).map_err(|e| Error::from(&e))?;
+        check_writable(&real(self.directory))?;
         Ok(claim)
     }
 
@@ -111,7 +111,7 @@ impl Target<'_> {
 /// If they cannot be put there; then they stay where they are.
 pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, String)>, Error> {
     let Some(unplaced) = rescue::unplaced(kept) else { return Ok(None) };
-    let directory = rescue::place(kept, &unplaced).map_err(|e| Error::from(&e))?;
+    let directory = rescue::place(kept, &unplaced)?;
     let _ = std::fs::remove_file(checkpoint::path_of(&directory)?);
     watcher.remark(&format!("note: the results are now in `{}`", directory.display()));
     let path = directory.join("summary.json");
@@ -130,9 +130,9 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
 /// If the system refuses.
 pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
-    for name in left_in(folder).map_err(|e| Error::from(&e))? {
+    for name in left_in(folder)? {
         match Claim::take(&folder.join(name)) {
-            Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy().map_err(|e| Error::from(&e))?),
+            Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy()?),
             Ok(_) => {
                 let message = format!(
                     "the file system of `{}` knows no locks: runs may be under way",
@@ -141,7 +141,7 @@ pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
                 return Err(Error::new(ErrorKind::Output, message));
             }
             Err(held @ OutputError::Claimed { .. }) => lines.push(format!("{held}: let alone")),
-            Err(error) => return Err(Error::from(&error)),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(lines)

@@ -6,6 +6,7 @@
 use crate::{
     common::{
         long,
+        pipelines::{arbiters, options},
         spread::{in_pieces, reported},
         undone,
     },
@@ -24,10 +25,9 @@ use model::{
 };
 use packet::{
     Setup,
-    pipeline::{FlowControl, Pipeline, Ratio, Sharing, Speculation},
+    pipeline::{FlowControl, Pipeline, Ratio, Sharing},
     router::{
         allocator::ALLOCATORS,
-        arbiter::ARBITERS,
         registry::{clocked, named},
     },
     samples, simulate,
@@ -49,7 +49,6 @@ fn through(setup: &mut Setup, (_, router, rules): &Kind) {
 /// Routers that copy: ideal ones, and clocked ones of each name, in both switching modes, with every allocator, arbiter and option.
 fn kinds() -> Vec<Kind> {
     let plain = Pipeline::DEFAULT;
-    let whole = Pipeline { flow_control: FlowControl::CutThrough, ..plain };
     let queued = Pipeline { output_queue: Some(5), speedup: Ratio(200), ..plain };
     let outputs = Pipeline { output_queue: Some(5), unlimited_switch: true, ..plain };
     let shared = Sharing::Shared(Ratio(50));
@@ -64,25 +63,13 @@ fn kinds() -> Vec<Kind> {
         let rules = Pipeline { vc_allocator: Some(n), switch_allocator: n, flow_control, ..plain };
         all.push((entry.about.name.to_owned(), "input-queued", Some(rules)));
     }
-    for (n, entry) in ARBITERS.iter().enumerate() {
-        let rules = Pipeline { arbiter: entry.arbiter, switch_allocator: n % 3, iterations: 2, ..plain };
-        all.push((format!("arbiter {}", entry.about.name), "input-queued", Some(rules)));
-    }
-    let options = [
-        ("speculation", Pipeline { speculation: Speculation::Equal, ..plain }),
-        ("yielding", Pipeline { speculation: Speculation::Yielding, switch_allocator: 1, ..whole }),
-        ("piggyback", Pipeline { vc_allocator: None, ..plain }),
-        ("piggyback, speed-up 1.5", Pipeline { vc_allocator: None, speedup: Ratio(150), ..whole }),
-        ("delays", Pipeline { routing: 2, vc_allocation: 3, switch_allocation: 2, ..plain }),
-        ("hold", Pipeline { hold_switch: true, ..plain }),
-        ("hold and speed-up", Pipeline { hold_switch: true, speedup: Ratio(133), output_buffer: 2, ..whole }),
-        ("tail credit", Pipeline { wait_for_tail_credit: true, ..plain }),
-        ("input speed-up", Pipeline { input_speedup: Ratio(200), output_speedup: Ratio(150), ..plain }),
-        ("no output buffer", Pipeline { output_buffer: 0, ..plain }),
-        ("class", Pipeline { ejection_any: false, ..plain }),
-        ("shared inputs", Pipeline { input_sharing: shared, ..whole }),
-    ];
-    all.extend(options.map(|(name, rules)| (name.to_owned(), "input-queued", Some(rules))));
+    all.extend(arbiters().into_iter().map(|(name, rules)| (name, "input-queued", Some(rules))));
+    // In turns, of which the last shares buffers: wormhole switching could not.
+    let switched = |(n, (name, rules)): (usize, (&str, Pipeline))| {
+        let flow_control = [FlowControl::Wormhole, FlowControl::CutThrough][n % 2];
+        (name.to_owned(), "input-queued", Some(Pipeline { flow_control, ..rules }))
+    };
+    all.extend(options().into_iter().enumerate().map(switched));
     let more = [
         ("shared outputs", Pipeline { output_sharing: shared, ..queued }),
         ("hold", Pipeline { hold_switch: true, ..queued }),

@@ -1,6 +1,9 @@
 //! Pipelined routers: closed forms, one answer for every partitioning and scheduler, undo, BookSim 2's curves, switches of 32 ports, and what is refused.
 
-use crate::common::long;
+use crate::common::{
+    long,
+    pipelines::{arbiters, options},
+};
 use base::{
     param::{Problem, Value, Values},
     threads::{Optimism, Threads},
@@ -14,7 +17,7 @@ use packet::{
     pipeline::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
     router::{
         allocator::ALLOCATORS,
-        arbiter::{ARBITERS, Arbiter},
+        arbiter::Arbiter,
         registry::{clocked, named},
     },
     samples::{
@@ -108,26 +111,11 @@ fn variety() -> Vec<(String, &'static str, Pipeline)> {
             }
         }
     }
-    for (n, entry) in ARBITERS.iter().enumerate() {
-        let rules = Pipeline { arbiter: entry.arbiter, switch_allocator: n % 3, iterations: 2, ..plain };
-        all.push((format!("arbiter {}", entry.about.name), "input-queued", rules));
-    }
+    let plainly = |(name, rules): (String, Pipeline)| (name, "input-queued", rules);
+    all.extend(arbiters().into_iter().map(plainly));
     let shared = Sharing::Shared(Ratio(50));
-    let options = [
-        ("speculation", Pipeline { speculation: Speculation::Equal, ..plain }),
-        ("yielding", Pipeline { speculation: Speculation::Yielding, switch_allocator: 1, ..plain }),
-        ("piggyback", Pipeline { vc_allocator: None, ..plain }),
-        ("piggyback, speed-up 1.5", Pipeline { vc_allocator: None, speedup: Ratio(150), ..plain }),
-        ("delays", Pipeline { routing: 2, vc_allocation: 3, switch_allocation: 2, ..plain }),
-        ("hold", Pipeline { hold_switch: true, ..plain }),
-        ("hold and speed-up", Pipeline { hold_switch: true, speedup: Ratio(133), output_buffer: 2, ..plain }),
-        ("tail credit", Pipeline { wait_for_tail_credit: true, ..plain }),
-        ("input speed-up", Pipeline { input_speedup: Ratio(200), output_speedup: Ratio(150), ..plain }),
-        ("no output buffer", Pipeline { output_buffer: 0, ..plain }),
-        ("class", Pipeline { ejection_any: false, ..plain }),
-        ("shared inputs", Pipeline { input_sharing: shared, ..plain }),
-        ("shared, whole", Pipeline { input_sharing: shared, flow_control: whole, ..plain }),
-    ];
+    let both = Pipeline { input_sharing: shared, flow_control: whole, ..plain };
+    let options = options().into_iter().chain([("shared, whole", both)]);
     all.extend(options.map(|(name, rules)| (name.to_owned(), "input-queued", rules)));
     let more = [
         ("tail credit of outputs", "combined", Pipeline { wait_for_tail_credit: true, ..queued }),
@@ -203,6 +191,31 @@ fn one_answer_for_every_partitioning_and_scheduler() {
             assert_eq!(many.fingerprint, one.fingerprint, "{name} by {scheduling:?}");
             assert_eq!(many.to_json(), one.to_json(), "{name} by {scheduling:?}");
             assert!(others == tables, "{name} by {scheduling:?}: tables differ");
+        }
+    }
+}
+
+/// Routers sleep until somebody may move. Those in a partition of their own are woken by more, such as by every credit: it makes no difference.
+#[test]
+fn routers_that_sleep_miss_nothing() {
+    let machines = machines();
+    let options = options().map(|(name, rules)| (name, "input-queued", rules));
+    let queued = Pipeline { output_queue: Some(6), hold_switch: true, ..Pipeline::DEFAULT };
+    let options = options.into_iter().chain([("hold", "combined", queued)]);
+    for (n, (name, router, rules)) in options.enumerate() {
+        for (m, (topology, params, algorithm)) in machines.iter().take(5).enumerate() {
+            if !long() && (n + m) % 2 == 1 && !rules.hold_switch {
+                continue;
+            }
+            let shared = rules.input_sharing != Sharing::Private;
+            let size = (5, 8, if shared { 8 } else { 2 + (n + m) as u64 % 3 });
+            let sent = ("uniform", "bernoulli", 0.95);
+            let mut setup = pipelined((topology, params), algorithm, size, sent, (router, rules));
+            setup.until = Until::Time(2 * US);
+            let (one, tables) = scheduled(&setup, Scheduling::Sequential { partitions: 1 });
+            let (many, others) = scheduled(&setup, Scheduling::Sequential { partitions: u32::MAX });
+            assert_eq!(many.fingerprint, one.fingerprint, "{name} on {topology} with {algorithm}");
+            assert!(others == tables, "{name} on {topology} with {algorithm}: tables differ");
         }
     }
 }

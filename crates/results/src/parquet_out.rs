@@ -4,8 +4,12 @@
 
 use crate::table::{Column, Table, TextColumn};
 use parquet::{
-    basic::{Compression, LogicalType, Repetition, Type as Physical},
-    column::{reader::ColumnReader, writer::ColumnWriter},
+    basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical},
+    column::{
+        page::{Page, PageMetadata, PageReader},
+        reader::{ColumnReader, get_column_reader},
+        writer::ColumnWriter,
+    },
     data_type::ByteArray,
     errors::ParquetError,
     file::{
@@ -113,14 +117,15 @@ fn write_part(
 /// Reads a table that [`write()`] wrote, and its metadata.
 ///
 /// # Errors
-/// The file is not Parquet, or has columns that [`write()`] never writes.
+/// The file is not Parquet, or has columns that [`write()`] never writes: of other types, of different lengths, two of a name.
 pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), ParquetError> {
     let reader = SerializedFileReader::new(file)?;
     let metadata = reader.metadata().file_metadata();
     let pairs = metadata.key_value_metadata().into_iter().flatten();
     let pairs = pairs.map(|p| (p.key.clone(), p.value.clone().unwrap_or_default())).collect();
     let mut table = Table::new(name);
-    for (i, field) in metadata.schema_descr().columns().iter().enumerate() {
+    let schema = metadata.schema_descr();
+    for (i, field) in schema.columns().iter().enumerate() {
         let unsigned = matches!(field.logical_type_ref(), Some(LogicalType::Integer(t)) if !t.is_signed);
         let mut column = match (field.physical_type(), unsigned) {
             (Physical::INT64, true) => Column::U64(vec![]),
@@ -128,7 +133,8 @@ pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), Pa
             (Physical::INT32, true) if field.max_def_level() > 0 => Column::Maybe(vec![]),
             (Physical::INT32, true) => Column::U32(vec![]),
             (Physical::DOUBLE, _) => Column::F64(vec![]),
-            (Physical::BYTE_ARRAY, _) => Column::Text(TextColumn::default()),
+            // Levels of optional texts would lie before their lengths.
+            (Physical::BYTE_ARRAY, _) if field.max_def_level() == 0 => Column::Text(TextColumn::default()),
             (other, _) => return Err(ParquetError::General(format!("column of type {other}"))),
         };
         for g in 0..reader.num_row_groups() {
@@ -139,11 +145,75 @@ pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), Pa
             let whole = start >= 0 && chunk.compressed_size() >= 0;
             let rows = usize::try_from(group.metadata().num_rows()).ok().filter(|_| whole);
             let rows = rows.ok_or_else(|| ParquetError::General("a negative place or size".to_owned()))?;
-            read_part(&mut column, rows, group.get_column_reader(i)?)?;
+            let pages = group.get_column_page_reader(i)?;
+            let texts = matches!(column, Column::Text(_));
+            let pages = Box::new(Known { pages, texts, dictionary: false });
+            read_part(&mut column, rows, get_column_reader(schema.column(i), pages))?;
         }
-        table = table.with(field.name(), column);
+        table = table.try_with(field.name(), column).map_err(ParquetError::General)?;
     }
     Ok((table, pairs))
+}
+
+/// Pages of a column as [`write()`] makes them. In others the library's decoders panic, since they trust them.
+struct Known {
+    pages: Box<dyn PageReader>,
+    texts: bool,
+    dictionary: bool,
+}
+
+impl Known {
+    /// What the library asserts of a page, asked beforehand.
+    fn is_sound(&mut self, page: &Page) -> bool {
+        use Encoding::{PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY};
+        match page {
+            Page::DictionaryPage { buf, num_values, encoding: PLAIN | PLAIN_DICTIONARY, .. } => {
+                self.dictionary = true;
+                !self.texts || holds_texts(buf, *num_values)
+            }
+            Page::DataPage { encoding: RLE_DICTIONARY | PLAIN_DICTIONARY, .. } => self.dictionary,
+            Page::DataPage { buf, num_values, encoding: PLAIN, .. } => {
+                !self.texts || holds_texts(buf, *num_values)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// True if so many texts are there, each behind its length in four bytes.
+fn holds_texts(mut bytes: &[u8], count: u32) -> bool {
+    (0..count).all(|_| {
+        let Some((length, rest)) = bytes.split_first_chunk() else { return false };
+        let rest = rest.get(u32::from_le_bytes(*length) as usize..);
+        bytes = rest.unwrap_or_default();
+        rest.is_some()
+    })
+}
+
+impl Iterator for Known {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Known {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        match &page {
+            Some(page) if !self.is_sound(page) => Err(ParquetError::General("a damaged page".to_owned())),
+            _ => Ok(page),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
 }
 
 /// Reads rows of one column; memory grows with what is there, not with the number of rows that a file claims.
@@ -230,5 +300,24 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"not a table").unwrap();
         assert!(read("x", file).is_err());
+    }
+    /// Who reads somebody's results gets a table or an error, whatever one byte of the file says.
+    #[test]
+    fn no_byte_of_a_file_is_trusted() {
+        let mut bytes = Vec::new();
+        write(&sample(3), &[("a".to_owned(), "b".to_owned())], &mut bytes).unwrap();
+        let mut refused = 0;
+        for at in 0..bytes.len() {
+            let others = (0..8).map(|bit| bytes[at] ^ (1 << bit)).chain([0, u8::MAX, b'\n']);
+            for other in others {
+                let mut changed = bytes.clone();
+                changed[at] = other;
+                let mut file = tempfile::tempfile().unwrap();
+                file.write_all(&changed).unwrap();
+                let table = read("x", file);
+                refused += u32::from(table.is_err());
+            }
+        }
+        assert!(refused as usize > bytes.len(), "{refused} of {} bytes", bytes.len());
     }
 }

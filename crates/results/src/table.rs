@@ -81,18 +81,27 @@ impl Table {
     /// # Panics
     /// If its length differs from the other columns' or its name exists: our bug.
     #[must_use]
-    pub fn with(mut self, name: &str, column: Column) -> Self {
-        if let Some((first, c)) = self.columns.first() {
-            assert_eq!(
-                column.len(),
-                c.len(),
-                "columns `{first}` and `{name}` of `{}` differ in length",
-                self.name
-            );
+    pub fn with(self, name: &str, column: Column) -> Self {
+        self.try_with(name, column).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// Appends a whole column that somebody else made.
+    ///
+    /// # Errors
+    /// If its length differs from the other columns' or its name exists.
+    pub fn try_with(mut self, name: &str, column: Column) -> Result<Self, String> {
+        match self.columns.first() {
+            Some((first, c)) if c.len() != column.len() => {
+                Err(format!("columns `{first}` and `{name}` of `{}` differ in length", self.name))
+            }
+            _ if self.column(name).is_some() => {
+                Err(format!("column `{name}` appears twice in `{}`", self.name))
+            }
+            _ => {
+                self.columns.push((name.to_owned(), column));
+                Ok(self)
+            }
         }
-        assert!(self.column(name).is_none(), "column `{name}` appears twice in `{}`", self.name);
-        self.columns.push((name.to_owned(), column));
-        self
     }
 
     /// Appends a row.

@@ -67,8 +67,7 @@ pub struct Asked<'a> {
 /// If the directory cannot be used, or a signal ended it. A point that fails is a row of the outcome.
 pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outcome, Error> {
     // Shards share a directory; two whole sweeps would write each other's tables.
-    let alone = asked.shard.is_none().then(|| Claim::take(&real(asked.out)).map_err(|e| Error::from(&e)));
-    let _claim = alone.transpose()?;
+    let _claim = asked.shard.is_none().then(|| Claim::take(&real(asked.out))).transpose()?;
     let store = Store::open(asked.out)?;
     store.tidy();
     let together = (asked.threads as usize).min(plan.chains.len()).max(1);

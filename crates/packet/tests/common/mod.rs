@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
 pub mod naive;
+pub mod pipelines;
 pub mod programs;
 pub mod spread;
 

@@ -73,11 +73,11 @@ fn distribution(runs: &[Finished<'_>], of: &str, id: &str) -> Option<Chart> {
         let (whose, to, count) =
             (table.text_column("of")?, table.u64_column("to_ps")?, table.u64_column("count")?);
         let rows: Vec<usize> = whose.iter().enumerate().filter(|w| w.1 == of).map(|w| w.0).collect();
-        let all: u64 = rows.iter().map(|&row| count[row]).sum();
-        let mut sum = 0;
+        let all: f64 = rows.iter().map(|&row| count[row] as f64).sum();
+        let mut sum = 0.0;
         let step = |&row: &usize| {
-            sum += count[row];
-            (to[row] as f64, sum as f64 / all as f64)
+            sum += count[row] as f64;
+            (to[row] as f64, sum / all)
         };
         Some(rows.iter().map(step).collect())
     };
@@ -123,8 +123,8 @@ fn parts(runs: &[Finished<'_>]) -> Option<Chart> {
 /// Packets by routers visited.
 fn hops(runs: &[Finished<'_>]) -> Option<Chart> {
     let curves = runs.iter().map(|run| {
-        let all: u64 = run.summary.latency_by_hops.iter().map(|h| h.count).sum();
-        let share = |count: u64| count as f64 / all.max(1) as f64;
+        let all: f64 = run.summary.latency_by_hops.iter().map(|h| h.count as f64).sum();
+        let share = |count: u64| count as f64 / all.max(1.0);
         let points = run.summary.latency_by_hops.iter().map(|h| (f64::from(h.hops), share(h.count)));
         (run.name.to_owned(), points.collect())
     });

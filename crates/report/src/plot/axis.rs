@@ -109,6 +109,10 @@ fn linear(axis: &Axis, least: f64, most: f64, marks: usize) -> Scale {
 /// A number with so many decimals, without the sign of a zero, with spaces between thousands beyond four digits.
 fn plain(value: f64, decimals: usize) -> String {
     let value = if value == 0.0 { 0.0 } else { value };
+    // Digits that nobody counts.
+    if decimals > 12 || value.abs() >= 1e16 {
+        return format!("{value:.2e}");
+    }
     let text = format!("{value:.decimals$}");
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));

@@ -20,7 +20,7 @@ use base::time::Ps;
 use engine::state::mode::Mode;
 
 impl<M: Mode> Net<Pipelined<M>> {
-    /// One step of a router; true if anybody asked for anything.
+    /// One step of a router; true if anybody asked for anything, or may in the next step though nothing happens.
     pub(super) fn step(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) -> bool {
         work.vcs.requests.clear();
         work.switch.requests.clear();
@@ -28,16 +28,15 @@ impl<M: Mode> Net<Pipelined<M>> {
         if Self::copies_packets(cx) {
             self.fan_out(cx, step);
         }
-        if hold {
-            self.keep_crossings(cx, step, work, fx);
-        }
+        // A crossing that is given up was in others' way: they did not ask, and may in the next step.
+        let given_up = hold && self.keep_crossings(cx, step, work, fx);
         let ports = self.router.shapes[step.local as usize].ports;
         // All requests are gathered before anything is granted: what this step gives, it cannot build on.
         for input in 0..ports {
             self.ask(cx, step, input, work, fx);
         }
-        let asked =
-            !work.vcs.requests.is_empty() || !work.switch.requests.is_empty() || !work.sends.is_empty();
+        let requests = !work.vcs.requests.is_empty() || !work.switch.requests.is_empty();
+        let asked = requests || !work.sends.is_empty() || given_up;
         // VCs first: a speculative grant of the switch counts only if its head got one in this very step.
         self.give_vcs(cx, step, work);
         if self.router.rules.unlimited_switch {
@@ -64,8 +63,10 @@ impl<M: Mode> Net<Pipelined<M>> {
         (input * step.lanes.0 + vc % step.lanes.0, out * step.lanes.1 + input % step.lanes.1)
     }
 
-    /// Packets that hold a way through the switch keep it if they have something to send, and give it up else: nobody else uses it in this step.
-    fn keep_crossings(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) {
+    /// Packets that hold a way through the switch keep it if they have something to send, and give it up else: nobody else uses it in this step. True if
+    /// any was given up.
+    fn keep_crossings(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) -> bool {
+        let mut given_up = false;
         let shape = self.router.shapes[step.local as usize];
         for n in 0..shape.ports {
             let input = step.base.plus(n);
@@ -91,10 +92,12 @@ impl<M: Mode> Net<Pipelined<M>> {
                         work.sends.push((input, unit));
                     } else {
                         self.router.units.edit(unit).held = false;
+                        given_up = true;
                     }
                 }
             }
         }
+        given_up
     }
 
     pub(super) fn prepare_once(

@@ -62,10 +62,15 @@ fn read(fabric: &Json) -> Option<(&str, Vec<&Json>)> {
     Some((name, keys.iter().map(|key| &fabric[*key]).collect()))
 }
 
+/// A number of routers that a section gives: no larger than routers are counted, since it may be anybody's.
+fn number(value: &Json) -> Option<usize> {
+    value.as_u64().and_then(|n| u32::try_from(n).ok()).map(|n| n as usize)
+}
+
 /// Routers that stand together, and what they are called: a group or rack.
 fn group(fabric: &Json) -> Option<(usize, &'static str)> {
     let (name, values) = read(fabric)?;
-    let of = |n: usize| values[n].as_u64().unwrap_or(1).max(1) as usize;
+    let of = |n: usize| number(values[n]).unwrap_or(1).max(1);
     match name {
         "dragonfly" => Some((of(0), "group")),
         "cray-dragonfly" => Some((of(0) * of(1), "group")),
@@ -81,17 +86,20 @@ pub fn unit(fabric: &Json) -> usize {
     group(fabric).map_or(1, |group| group.0)
 }
 
-/// Sizes of the dimensions of a grid, the fastest first.
-fn dimensions(fabric: &Json) -> Option<Vec<usize>> {
-    let number = |value: &Json| value.as_u64().map(|n| n as usize);
+/// Sizes of the dimensions of a grid of `count` routers, the fastest first.
+fn dimensions(fabric: &Json, count: usize) -> Option<Vec<usize>> {
     let (name, values) = read(fabric)?;
-    match name {
+    // A grid of two in each of 32 dimensions has as many routers as there can be.
+    let equal = |size: usize, dimensions: usize| (dimensions <= 32).then(|| vec![size; dimensions]);
+    let sizes: Vec<usize> = match name {
         "mesh" | "torus" | "hyperx" => values[0].as_array()?.iter().map(number).collect(),
-        "hypercube" => Some(vec![2; number(values[0])?]),
-        "flattened-butterfly" => Some(vec![number(values[0])?; number(values[1])?.checked_sub(1)?]),
+        "hypercube" => equal(2, number(values[0])?),
+        "flattened-butterfly" => equal(number(values[0])?, number(values[1])?.checked_sub(1)?),
         "haec-box" => values.into_iter().map(number).collect(),
         _ => None,
-    }
+    }?;
+    let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+    (product == Some(count) && count > 0).then_some(sizes)
 }
 
 /// Places all dots; `fabric` is the section of the resolved experiment.
@@ -102,7 +110,7 @@ pub fn layout(graph: &Graph, fabric: &Json) -> Layout {
     if let Some((unit, noun)) = group(fabric).filter(|g| graph.each == 1 && g.0 > 1 && count > g.0) {
         return groups(count, unit, noun);
     }
-    if let Some(dims) = dimensions(fabric).filter(|d| graph.each == 1 && d.iter().product::<usize>() == count)
+    if let Some(dims) = dimensions(fabric, count).filter(|_| graph.each == 1)
         && !(dims.len() == 1 && topology == "torus")
     {
         return grid(&dims);
@@ -242,7 +250,7 @@ fn rows(rows: &[Vec<usize>], count: usize) -> Layout {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::graph::Wires, *};
     use serde_json::json;
 
     #[test]
@@ -257,7 +265,33 @@ mod tests {
                 assert!(layout.at[..n].iter().all(|b| far(b) > 4.0), "{dims:?}: two at {a:?}");
             }
         }
-        assert_eq!(dimensions(&json!({"topology": "hypercube", "dimensions": 3})), Some(vec![2, 2, 2]));
+        let cube = json!({"topology": "hypercube", "dimensions": 3});
+        assert_eq!(dimensions(&cube, 8), Some(vec![2, 2, 2]));
+        assert_eq!(dimensions(&cube, 9), None);
         assert_eq!(unit(&json!({"topology": "dragonfly", "routers_per_group": 4})), 4);
+    }
+    /// The section comes out of a file that anybody may have written.
+    #[test]
+    fn whatever_a_section_says_there_is_a_place_for_each_router() {
+        let numbers =
+            [json!(0), json!(1), json!(2), json!(6), json!(1u64 << 32), json!(u64::MAX), json!(1.5)];
+        let lists =
+            [json!(null), json!([]), json!([6]), json!([3, 2]), json!([1u64 << 63, 2, 3]), json!([0, 7])];
+        for (topology, keys) in READ {
+            for first in numbers.iter().chain(&lists) {
+                for other in numbers.iter().chain(&lists) {
+                    let mut fabric = json!({ "topology": topology });
+                    for (n, key) in keys.iter().enumerate() {
+                        fabric[*key] = if n == 0 { first.clone() } else { other.clone() };
+                    }
+                    for routers in [0, 1, 6] {
+                        let wires = Wires { routers, ..Wires::default() };
+                        let graph = Graph::of(&wires, unit(&fabric));
+                        let at = layout(&graph, &fabric).at;
+                        assert_eq!(at.len(), graph.nodes.len(), "{fabric}, {routers} routers");
+                    }
+                }
+            }
+        }
     }
 }
