@@ -42,6 +42,9 @@ pub trait Actions {
     /// The present instant on the clock of the event's own lane.
     fn now(&self) -> Ps;
 
+    /// The identity under which the event was set.
+    fn identity(&self) -> u64;
+
     /// Virtual time minus the network's: constant between director ticks while the network runs.
     fn suspended(&self) -> Ps;
 

@@ -93,6 +93,11 @@ impl<S: Sink> Actions for Handling<S> {
     }
 
     #[inline]
+    fn identity(&self) -> u64 {
+        self.key.identity
+    }
+
+    #[inline]
     fn suspended(&self) -> Ps {
         self.sink.agenda().offset_of(Lane::Network)
     }

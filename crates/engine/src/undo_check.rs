@@ -39,6 +39,10 @@ impl<M: Message + PartialEq + std::fmt::Debug, R> Actions for Buffered<M, R> {
         self.key.time
     }
 
+    fn identity(&self) -> u64 {
+        self.key.identity
+    }
+
     fn suspended(&self) -> Ps {
         self.offset
     }

@@ -281,15 +281,18 @@ impl<R: Router> State<R> {
         if self.net.ports.get(u).due != now {
             return;
         }
-        if let End::Terminal { .. } = cx.local.lines[u].end {
-            R::advance(&mut self.net, cx, u, now, fx);
-            self.net.eject(cx, u, now + 1, fx);
-            return self.net.set_due(cx, u, fx);
-        }
+        let line = &cx.local.lines[u];
         if !cx.local.is_routers(u) {
             self.catch_up_terminal(cx, u, now, fx);
         } else {
             R::advance(&mut self.net, cx, u, now, fx);
+        }
+        if self.net.rings_for_another(line, u, fx) {
+            return;
+        }
+        if let End::Terminal { .. } = line.end {
+            self.net.eject(cx, u, now + 1, fx);
+            return self.net.set_due(cx, u, fx);
         }
         if !self.net.pull(cx, u, fx) {
             self.set_due(cx, u, fx);

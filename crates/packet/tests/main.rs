@@ -5,6 +5,7 @@
 mod common;
 
 mod adapter;
+mod asleep;
 mod bubbles;
 mod carrier;
 mod checkers;

@@ -3,6 +3,7 @@
 use super::{Complete, Net, Router, Static};
 use crate::{
     effects::{Fx, Record},
+    event::Name,
     network::{End, Line, Timing},
     rows::{Flight, Signs},
     transport::word::{How, Word},
@@ -104,6 +105,23 @@ impl<R: Router> Net<R> {
             );
             port.flight.append(&mut self.flights, flight);
         }
+    }
+
+    /// True if the present alarm is not that of the chunk which arrives now, which rings at this instant too. Who expected a chunk at an instant, and saw it
+    /// come earlier, left an alarm behind: it would take a later chunk out of its turn among all that happens now.
+    #[inline]
+    pub fn rings_for_another(&self, line: &Line, u: LocalPort, fx: &impl Fx) -> bool {
+        let now = fx.now();
+        let mut first = self.ports.get(u).flight.head;
+        // What a terminal need not look at as it arrives is still there.
+        while !first.is_nil() && self.flights.get(first).time < now {
+            first = self.flights.get(first).next;
+        }
+        if first.is_nil() {
+            return false;
+        }
+        let flight = self.flights.get(first);
+        flight.time == now && Name::Arrival.of(line.link.number(), flight.number) != fx.identity()
     }
 
     /// Takes the first chunk off a link in whose partition both ends are, and says when the next one arrives.

@@ -279,7 +279,13 @@ impl<M: Mode> Net<Pipelined<M>> {
 
     /// The next instant after `s` at which more may fit into an output, as far as it is known.
     pub(super) fn next_room(&self, cx: &Static, out: LocalPort, s: Ps) -> Ps {
-        let release = self.ports.get(out).next_release().unwrap_or(NEVER);
+        let (port, line) = (self.ports.get(out), Self::line(cx, out));
+        let timing = &cx.net.timings[line.timing as usize];
+        let mut release = port.next_release().unwrap_or(NEVER);
+        if let (End::Terminal { .. }, true) = (line.end, !port.flight.is_empty()) {
+            // The terminal takes chunks lazily: the credit is not on its way yet.
+            release = release.min(self.flights.get(port.flight.head).time + timing.credit_delay);
+        }
         if self.router.rules.output_queue.is_some() {
             let tail = if self.router.rules.wait_for_tail_credit { release } else { NEVER };
             let shared = self.router.rules.output_sharing != Sharing::Private;
@@ -292,19 +298,12 @@ impl<M: Mode> Net<Pipelined<M>> {
             // What could start now did not help, or there would have been a request: the next look is later.
             return start.min(tail).max(s + 1);
         }
-        let (port, line) = (self.ports.get(out), Self::line(cx, out));
-        let timing = &cx.net.timings[line.timing as usize];
         let free = port.clock.rounded(timing.denominator);
         // The output takes a chunk again when all but so many have started.
         let held = Ps::from(self.router.rules.output_buffer).saturating_mul(timing.chunk.whole);
         let fits = free.saturating_sub(held.max(cx.net.cycle + self.router.early - 1));
-        let mut chance = if fits > s { fits } else { NEVER };
-        chance = chance.min(release);
-        if let (End::Terminal { .. }, true) = (line.end, !port.flight.is_empty()) {
-            // The terminal takes chunks lazily: the credit is not on its way yet.
-            chance = chance.min(self.flights.get(port.flight.head).time + timing.credit_delay);
-        }
-        chance
+        let chance = if fits > s { fits } else { NEVER };
+        chance.min(release)
     }
 
     /// Discards what stands lost in front of a queue; true if something is left.

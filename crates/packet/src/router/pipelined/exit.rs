@@ -310,7 +310,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let group = match row.stage {
                 Stage::Routed => {
                     let group = self.router.group(line, row.vc.number());
-                    if self.free_vcs(cx, row, group) == 0 { group } else { 0 }
+                    if self.free_vcs(cx, row, group, NEVER) == 0 { group } else { 0 }
                 }
                 Stage::Active if !self.fits(cx, row.out, row.vc, 1) => row.vc.bit(),
                 _ => 0,

@@ -448,7 +448,9 @@ impl<M: Mode> Router for Pipelined<M> {
         let start = Self::next_start(n, cx, u);
         if start != NEVER {
             n.wake_router(cx, local, start.max(fx.now()), fx);
-        } else if n.router.rules.wait_for_tail_credit {
+        }
+        // Or for the credit itself, whatever starts later.
+        if n.router.rules.wait_for_tail_credit {
             n.wake_at_release(cx, u, fx);
         }
     }

@@ -64,7 +64,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let level = u8::from(ranks && cx.net.routes.is_escape(option.vc));
             let request =
                 |column| Request { row: at.unit - shape.unit, column, level, age, label: at.unit, memory: 0 };
-            let free = channels::each(self.free_vcs(cx, &asked, group));
+            let free = channels::each(self.free_vcs(cx, &asked, group, step.s));
             work.vcs.requests.extend(free.map(|v| request(port * vcs + u32::from(v.number()))));
         }
         // Two options never allow the same VC: escape channels and adaptive ones are apart.
@@ -90,7 +90,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         for option in options {
             let (out, group) = self.allowed_by(cx, local, at, option);
             let asked = Unit { out, ..*self.router.units.get(unit) };
-            if self.free_vcs(cx, &asked, group) != 0 {
+            // What is on its way comes by itself.
+            if self.free_vcs(cx, &asked, group, NEVER) != 0 {
                 return Vec::new();
             }
             to.extend(channels::each(group).map(|v| (Self::line(cx, out).link, v)));

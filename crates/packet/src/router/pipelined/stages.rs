@@ -14,6 +14,7 @@ use crate::{
         arbiter::Arbiter,
         clock::Stage,
     },
+    rows::{channel_of, release_of},
 };
 use base::index::ChannelId;
 use base::time::Ps;
@@ -213,8 +214,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 }
     }
 
-    /// VCs of a group that a packet may get now.
-    pub(super) fn free_vcs(&self, cx: &Static, row: &Unit, group: u16) -> u16 {
+    /// VCs of a group that a packet may get at `s`.
+    pub(super) fn free_vcs(&self, cx: &Static, row: &Unit, group: u16, s: Ps) -> u16 {
         debug_assert!(!row.fifo.is_empty(), "a packet asks");
         let mut free = group & !*self.router.taken.get(row.out);
         let (wait, whole) =
@@ -228,12 +229,19 @@ impl<M: Mode> Net<Pipelined<M>> {
         let chunks = if row.enters { 2 * chunks } else { chunks };
         for vc in channels::each(group) {
             let v = self.vc_row(row.out, vc);
-            let waits = wait && (self.vcs.get(v).occupancy > 0 || !self.vcs.get(v).own.is_empty());
+            let waits = wait && (!self.vcs.get(v).own.is_empty() || self.has_credit_out(row.out, vc, s));
             if waits || (whole && !self.fits(cx, row.out, vc, chunks)) {
                 free &= !vc.bit();
             }
         }
         free
+    }
+
+    /// True if a credit of a VC is not back at `s`. Where queues stand at outputs, credits are counted with the next start, so that some may be back already.
+    fn has_credit_out(&self, out: LocalPort, vc: ChannelId, s: Ps) -> bool {
+        let taken = self.vcs.get(self.vc_row(out, vc)).occupancy;
+        let back = self.credits_of(out).filter(|&code| channel_of(code) == vc && release_of(code) <= s);
+        taken as usize > back.count()
     }
 
     /// When the message of the packet in front of a unit was created, if anybody asks.
@@ -247,7 +255,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     fn ask_for_vc(&mut self, cx: &Static, step: Step, at: Queue, row: &Unit, work: &mut Work) {
         let vcs = cx.net.config.vcs;
         let group = self.router.group(Self::line(cx, row.out), row.vc.number());
-        let free = self.free_vcs(cx, row, group);
+        let free = self.free_vcs(cx, row, group, step.s);
         if free == 0 {
             return;
         }
@@ -384,7 +392,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             return;
         }
         if self.router.rules.vc_allocator.is_none() && self.router.units.get(unit).stage == Stage::Routed {
-            self.pick_vc(cx, unit);
+            self.pick_vc(cx, unit, step.s);
         }
         let row = *self.router.units.get(unit);
         if row.stage == Stage::Active && self.fits(cx, row.out, row.vc, 1) {
@@ -393,10 +401,10 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// A head that has the switch takes the next free VC with room, if one is left.
-    fn pick_vc(&mut self, cx: &Static, unit: u32) {
+    fn pick_vc(&mut self, cx: &Static, unit: u32, s: Ps) {
         let row = *self.router.units.get(unit);
         let group = self.router.group(Self::line(cx, row.out), row.vc.number());
-        let free = self.free_vcs(cx, &row, group);
+        let free = self.free_vcs(cx, &row, group, s);
         let with_room = channels::each(free).filter(|&vc| self.fits(cx, row.out, vc, 1));
         // Channels of an output take turns, whoever asks: else the lowest one would get nearly all packets.
         let ready = with_room.fold(0u16, |set, vc| set | vc.bit());

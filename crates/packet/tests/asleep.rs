@@ -1,0 +1,154 @@
+//! Routers sleep, alarms are set for what is expected, and chunks start late: nobody may see any of it. In a partition of its own a router is woken by every
+//! credit and arrival of its neighbours; all in one partition it is not. So random networks, routers and traffic must give the same results either way.
+//!
+//! What such draws found: alarms of arrivals that came earlier than expected, crossings that were given up, and credits that a packet waits for where queues
+//! stand at outputs.
+
+use crate::common::long;
+use base::{hash::mix64, param::Value};
+use model::{
+    samples::int,
+    setup::{Scheduling, Until},
+};
+use packet::{
+    Setup,
+    pipeline::{FlowControl, Pipeline, Ratio, Sharing, Speculation},
+    router::{
+        allocator::ALLOCATORS,
+        arbiter::ARBITERS,
+        registry::{clocked, named},
+    },
+    samples, simulate,
+};
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+
+/// A network, and the routings that it is drawn with.
+type Network = (&'static str, Vec<(&'static str, Value)>, &'static [&'static str]);
+
+fn networks() -> Vec<Network> {
+    let dims = |sizes: &[u64]| vec![("dims", Value::Ints(sizes.to_vec()))];
+    let of = |given: &[(&'static str, u64)]| given.iter().map(|&(key, n)| (key, int(n))).collect();
+    let groups = [
+        ("groups", 5),
+        ("routers_per_group", 4),
+        ("terminals_per_router", 1),
+        ("global_ports_per_router", 1),
+    ];
+    vec![
+        ("mesh", dims(&[4, 3]), &["dimension-order", "minimal-adaptive"]),
+        ("torus", dims(&[4, 4]), &["dimension-order", "minimal-adaptive", "valiant"]),
+        ("torus", dims(&[5, 3]), &["dimension-order"]),
+        ("hyperx", dims(&[3, 3]), &["dimension-order", "ugal-l"]),
+        ("fat-tree", of(&[("k", 4), ("levels", 2)]), &["nearest-common-ancestor"]),
+        ("dragonfly", of(&groups), &["minimal", "valiant", "progressive-adaptive", "ugal-l"]),
+    ]
+}
+
+/// Numbers that hang on where they stand alone.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix64(self.0) % n as u64) as usize
+    }
+
+    fn one<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    /// A value for one in `n`, else what there is.
+    fn at_times<T: Copy>(&mut self, n: usize, all: &[T], else_: &mut T) {
+        if self.below(n) == 0 {
+            *else_ = self.one(all);
+        }
+    }
+}
+
+/// What is inside a router: combinations that make no sense are refused by the run.
+fn rules(router: &str, draw: &mut Draw) -> Pipeline {
+    let mut p = Pipeline::of(router);
+    let allocators: Vec<usize> = (0..ALLOCATORS.len()).collect();
+    let arbiters: Vec<_> = ARBITERS.iter().map(|entry| entry.arbiter).collect();
+    let shared = [Sharing::Shared(Ratio(50))];
+    let on_vcs: Vec<Option<usize>> = allocators.iter().map(|&n| Some(n)).chain([None, None]).collect();
+    draw.at_times(2, &on_vcs, &mut p.vc_allocator);
+    draw.at_times(2, &allocators, &mut p.switch_allocator);
+    draw.at_times(2, &arbiters, &mut p.arbiter);
+    draw.at_times(2, &[100, 133, 150, 200].map(Ratio), &mut p.speedup);
+    draw.at_times(4, &[125, 200].map(Ratio), &mut p.input_speedup);
+    draw.at_times(4, &[150, 300].map(Ratio), &mut p.output_speedup);
+    draw.at_times(4, &[0, 1, 2], &mut p.routing);
+    draw.at_times(4, &[2, 3], &mut p.vc_allocation);
+    draw.at_times(4, &[2, 3], &mut p.switch_allocation);
+    draw.at_times(3, &[Speculation::Equal, Speculation::Yielding], &mut p.speculation);
+    draw.at_times(3, &[true], &mut p.hold_switch);
+    draw.at_times(3, &[true], &mut p.wait_for_tail_credit);
+    draw.at_times(3, &[FlowControl::CutThrough, FlowControl::Bubble], &mut p.flow_control);
+    draw.at_times(4, &[true], &mut p.virtual_output_queues);
+    draw.at_times(4, &[false], &mut p.ejection_any);
+    draw.at_times(4, &shared, &mut p.input_sharing);
+    // Outputs have queues or registers.
+    if p.output_queue.is_some() {
+        // A packet of up to six chunks must fit, or files are refused.
+        let least = if p.flow_control == FlowControl::Wormhole { 2 } else { 6 };
+        draw.at_times(1, &[Some(least), Some(7), Some(12)], &mut p.output_queue);
+        draw.at_times(4, &shared, &mut p.output_sharing);
+    } else {
+        draw.at_times(3, &[0, 2], &mut p.output_buffer);
+    }
+    p
+}
+
+fn drawn(seed: u64) -> (Setup, String) {
+    let mut draw = Draw(mix64(seed));
+    let mut networks = networks();
+    let (topology, params, routings) = networks.swap_remove(draw.below(6));
+    let algorithm = draw.one(routings);
+    let router = draw.one(&["window", "input-queued", "output-queued", "combined", "combined"]);
+    let inside = (!["window", "output-queued"].contains(&router) && draw.below(5) > 0)
+        .then(|| rules(router, &mut draw));
+    let chunks = draw.one(&[1, 2, 4, 6]);
+    let buffer = draw.one(&[chunks, 2 * chunks, 2, 5]);
+    let fabric = samples::topology(topology, &params);
+    let routing = samples::routing(&fabric, algorithm, &[]);
+    let link = samples::link(
+        draw.one(&[64, 64, 32]) * 1_000_000_000,
+        draw.one(&[3, 10, 31]) * NS,
+        draw.one(&[3, 4, 10, 27]) * NS,
+        64 * buffer,
+    );
+    let links = vec![link; fabric.classes().len()];
+    let bytes = 64 * chunks * draw.one(&[1, 1, 3]);
+    let job = (fabric.terminals(), bytes, links[0].bandwidth);
+    let (arrival, load) = (draw.one(&["poisson", "constant", "bernoulli"]), draw.one(&[0.2, 0.5, 0.9, 1.0]));
+    let work = samples::traffic("uniform", &[], arrival, load, job, 1 + seed % 7);
+    let mut setup = samples::setup(fabric, routing, links, work, bytes);
+    setup.packet.router = if inside.is_some() { clocked(named(router)) } else { named(router) };
+    setup.packet.pipeline = inside;
+    setup.packet.packet = 64 * chunks as u32;
+    setup.packet.vcs = setup.routing.vcs().max(draw.one(&[2, 4, 8]));
+    setup.packet.router_delay = draw.one(&[0, 1, 5, 5, 30]) * NS;
+    setup.until = Until::Time(US);
+    setup.measure.packets = true;
+    let what = format!("draw {seed}: {router} on {topology} with {algorithm}, {inside:?}");
+    (setup, what)
+}
+
+#[test]
+fn nobody_sees_that_routers_sleep() {
+    let mut compared = 0;
+    for seed in 0..if long() { 6_000 } else { 200 } {
+        let (mut setup, what) = drawn(seed);
+        setup.scheduling = Scheduling::Sequential { partitions: 1 };
+        let Ok(one) = simulate(&setup, &mut |_| true) else { continue };
+        setup.scheduling = Scheduling::Sequential { partitions: u32::MAX };
+        let many = simulate(&setup, &mut |_| true).expect("it ran in one partition");
+        assert_eq!(many.summary.fingerprint, one.summary.fingerprint, "{what}");
+        assert!(many.tables == one.tables, "{what}: tables differ");
+        compared += 1;
+    }
+    assert!(compared > 60, "{compared} draws make sense");
+}
