@@ -2,9 +2,9 @@
 //! credit and arrival of its neighbours; all in one partition it is not. So random networks, routers and traffic must give the same results either way.
 //!
 //! What such draws found: alarms of arrivals that came earlier than expected, crossings that were given up, and credits that a packet waits for where queues
-//! stand at outputs.
+//! stand at outputs, and credits of lost chunks that overtook others.
 
-use crate::common::long;
+use crate::{common::long, resilience::lossy};
 use base::{hash::mix64, param::Value};
 use model::{
     samples::int,
@@ -133,6 +133,12 @@ fn drawn(seed: u64) -> (Setup, String) {
     setup.packet.router_delay = draw.one(&[0, 1, 5, 5, 30]) * NS;
     setup.until = Until::Time(US);
     setup.measure.packets = true;
+    if draw.below(4) == 0 {
+        setup.resilience = Some(lossy(draw.one(&[0.01, 0.1]), setup.fabric.classes().len()));
+    } else if draw.below(4) == 0 {
+        let given = [("ccti_timer", Value::Time(7 * US)), ("marking_rate", int(1))];
+        setup = samples::controlled(setup, "infiniband", &given);
+    }
     let what = format!("draw {seed}: {router} on {topology} with {algorithm}, {inside:?}");
     (setup, what)
 }

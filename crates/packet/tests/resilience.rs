@@ -47,7 +47,7 @@ const US: u64 = 1_000_000;
 /// Messages of each rank of the dragonfly.
 const COUNT: u64 = 3;
 
-fn lossy(loss: f64, classes: usize) -> Resilience {
+pub fn lossy(loss: f64, classes: usize) -> Resilience {
     let mut chances = vec![Chance { loss, ..Chance::default() }; classes];
     chances[0] = Chance::default();
     Resilience {

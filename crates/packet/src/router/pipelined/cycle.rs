@@ -212,7 +212,9 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         debug_assert!(self.router.clock.routers.get(local).held > 0, "what was lost was held");
         self.router.clock.routers.edit(local).held -= 1;
-        self.return_credit(cx, from, vc, s, fx);
+        // Buffers get free in the order of their cycles, as those of chunks that cross the switch do: credits do not overtake each other.
+        let begin = s + Ps::from(self.router.rules.switch_allocation - 1) * cx.net.cycle;
+        self.return_credit(cx, from, vc, begin, fx);
         true
     }
 

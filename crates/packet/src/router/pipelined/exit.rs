@@ -338,15 +338,24 @@ impl<M: Mode> Net<Pipelined<M>> {
         // Credits that hold by now may not have been counted yet where queues stand at outputs.
         let now = self.router.clock.routers.get(local).due.saturating_sub(1);
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
-        let occupancy = self.vcs.get(self.vc_row(u, vc)).occupancy;
-        let back = self.credits_of(u).filter(|&code| channel_of(code) == vc && release_of(code) <= now);
+        let back =
+            |vc| self.credits_of(u).filter(|&code| channel_of(code) == vc && release_of(code) <= now).count();
         let queued =
             self.router.rules.output_queue.map_or(0, |_| *self.router.lengths.get(self.vc_row(u, vc)));
-        let own = (occupancy + queued).saturating_sub(back.count() as u32);
+        // What takes buffers behind the link, with what waits at the output for those of its channel.
+        let taken = |other: ChannelId, v| {
+            let more = if other == vc { queued } else { 0 };
+            (self.vcs.get(v).occupancy + more).saturating_sub(back(other) as u32)
+        };
+        let own = taken(vc, self.vc_row(u, vc));
         // Room for the chunk that crosses, and one more.
         let credits = match (self.router.rules.input_sharing, Self::line(cx, u).end) {
             (Sharing::Private, _) | (_, End::Terminal { .. }) => own + 2 <= capacity,
-            (Sharing::Shared(threshold), _) => self.fits_behind(cx, u, own, 2, threshold.0, capacity),
+            (Sharing::Shared(threshold), _) => {
+                let least = self.least(cx).min(capacity);
+                let used = self.vcs_of(u).map(|(other, v)| taken(other, v).saturating_sub(least)).sum();
+                fits_shared(threshold.0, own, 2, least, u32::from(self.width) * (capacity - least), used)
+            }
         };
         Queue { chunks, credits }
     }
