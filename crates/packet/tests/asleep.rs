@@ -5,7 +5,10 @@
 //! stand at outputs, and credits of lost chunks that overtook others.
 
 use crate::{common::long, resilience::lossy};
-use base::{hash::mix64, param::Value};
+use base::{
+    param::Value,
+    rng::{Purpose, Stream},
+};
 use model::{
     samples::int,
     setup::{Scheduling, Until},
@@ -46,23 +49,22 @@ fn networks() -> Vec<Network> {
     ]
 }
 
-/// Numbers that hang on where they stand alone.
-struct Draw(u64);
+/// Draws of one setup.
+struct Draw(Stream);
 
 impl Draw {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (mix64(self.0) % n as u64) as usize
+        self.0.below(n as u64) as usize
     }
 
     fn one<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    /// A value for one in `n`, else what there is.
-    fn at_times<T: Copy>(&mut self, n: usize, all: &[T], else_: &mut T) {
+    /// A value in place of what there is, once in `n`.
+    fn at_times<T: Copy>(&mut self, n: usize, all: &[T], value: &mut T) {
         if self.below(n) == 0 {
-            *else_ = self.one(all);
+            *value = self.one(all);
         }
     }
 }
@@ -103,9 +105,9 @@ fn rules(router: &str, draw: &mut Draw) -> Pipeline {
 }
 
 fn drawn(seed: u64) -> (Setup, String) {
-    let mut draw = Draw(mix64(seed));
+    let mut draw = Draw(Stream::new(1, Purpose::Test, seed));
     let mut networks = networks();
-    let (topology, params, routings) = networks.swap_remove(draw.below(6));
+    let (topology, params, routings) = networks.swap_remove(draw.below(networks.len()));
     let algorithm = draw.one(routings);
     let router = draw.one(&["window", "input-queued", "output-queued", "combined", "combined"]);
     let inside = (!["window", "output-queued"].contains(&router) && draw.below(5) > 0)
@@ -143,10 +145,14 @@ fn drawn(seed: u64) -> (Setup, String) {
     (setup, what)
 }
 
+/// Draws that find a fault which was mended, if it is planted: a left alarm that counts, a credit at a terminal that wakes nobody. (A crossing that is given up
+/// and credits of lost chunks that overtake others are found by draws 125 and 98.)
+const FOUND: [u64; 2] = [331, 1562];
+
 #[test]
 fn nobody_sees_that_routers_sleep() {
     let mut compared = 0;
-    for seed in 0..if long() { 6_000 } else { 200 } {
+    for seed in (0..if long() { 6_000 } else { 200 }).chain(FOUND) {
         let (mut setup, what) = drawn(seed);
         setup.scheduling = Scheduling::Sequential { partitions: 1 };
         let Ok(one) = simulate(&setup, &mut |_| true) else { continue };

@@ -283,6 +283,14 @@ mod tests {
         assert_eq!(round_trip(&table, &[]).0, table);
     }
 
+    /// Dictionaries have a bound; texts beyond it are written as they are.
+    #[test]
+    fn many_different_texts_are_read_back() {
+        let texts: Vec<String> = (0..100_000).map(|n| format!("a text of its own, number {n}")).collect();
+        let table = Table::new("texts").with("x", Column::Text(texts.iter().map(String::as_str).collect()));
+        assert_eq!(round_trip(&table, &[]).0, table);
+    }
+
     #[test]
     fn the_same_table_gives_the_same_bytes() {
         let bytes = || {
@@ -301,6 +309,7 @@ mod tests {
         file.write_all(b"not a table").unwrap();
         assert!(read("x", file).is_err());
     }
+
     /// Who reads somebody's results gets a table or an error, whatever one byte of the file says.
     #[test]
     fn no_byte_of_a_file_is_trusted() {

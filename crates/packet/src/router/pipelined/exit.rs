@@ -63,23 +63,33 @@ impl<M: Mode> Net<Pipelined<M>> {
         let own = self.vcs.get(v).occupancy;
         match (self.router.rules.input_sharing, line.end) {
             (Sharing::Private, _) | (_, End::Terminal { .. }) => own + n <= capacity,
-            (Sharing::Shared(threshold), _) => self.fits_behind(cx, out, own, n, threshold.0, capacity),
+            (Sharing::Shared(threshold), _) => {
+                self.fits_behind(cx, out, vc, n, threshold, |v| self.vcs.get(self.vc_row(out, v)).occupancy)
+            }
         }
     }
 
-    /// The same of shared buffers behind a link.
+    /// The same of shared buffers behind a link, of which each VC has taken so many.
     fn fits_behind(
         &self,
         cx: &Static,
         out: LocalPort,
-        own: u32,
+        vc: ChannelId,
         n: u32,
-        threshold: u32,
-        capacity: u32,
+        Ratio(threshold): Ratio,
+        taken: impl Fn(ChannelId) -> u32,
     ) -> bool {
+        let capacity = cx.net.timings[Self::line(cx, out).timing as usize].capacity;
         let least = self.least(cx).min(capacity);
-        let used = self.vcs_of(out).map(|(_, v)| self.vcs.get(v).occupancy.saturating_sub(least)).sum();
+        let used = self.vcs_of(out).map(|(other, _)| taken(other).saturating_sub(least)).sum();
+        let own = taken(vc);
         fits_shared(threshold, own, n, least, u32::from(self.width) * (capacity - least), used)
+    }
+
+    /// Buffers behind a link that a VC has taken, at `s`. Where queues stand at outputs, credits are counted with the next start, so that some may be back already.
+    pub(super) fn taken_behind(&self, out: LocalPort, vc: ChannelId, s: Ps) -> u32 {
+        let back = self.credits_of(out).filter(|&code| channel_of(code) == vc && release_of(code) <= s);
+        self.vcs.get(self.vc_row(out, vc)).occupancy - back.count() as u32
     }
 
     /// Whether an output takes a chunk at `s` that came in by `vc`, whatever VC it goes out by: its link is free, or its buffer has room.
@@ -249,7 +259,9 @@ impl<M: Mode> Net<Pipelined<M>> {
             let own = self.vcs.get(self.vc_row(u, vc)).occupancy;
             let room = match (self.router.rules.input_sharing, line.end) {
                 (Sharing::Private, _) | (_, End::Terminal { .. }) => own < capacity,
-                (Sharing::Shared(threshold), _) => self.fits_behind(cx, u, own, 1, threshold.0, capacity),
+                (Sharing::Shared(threshold), _) => {
+                    self.fits_behind(cx, u, vc, 1, threshold, |v| self.vcs.get(self.vc_row(u, v)).occupancy)
+                }
             };
             ready |= if room { vc.bit() } else { 0 };
         }
@@ -335,26 +347,18 @@ impl<M: Mode> Net<Pipelined<M>> {
         // The chunk that crosses still stands at its input.
         let at_output = self.vcs_of(u).flat_map(|(_, v)| self.vcs.get(v).own.iter(&self.chunks));
         let chunks = at_output.chain(at_inputs).skip(1).take(most as usize).count() as u32;
-        // Credits that hold by now may not have been counted yet where queues stand at outputs.
         let now = self.router.clock.routers.get(local).due.saturating_sub(1);
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
-        let back =
-            |vc| self.credits_of(u).filter(|&code| channel_of(code) == vc && release_of(code) <= now).count();
+        // What waits at the output for the same buffers takes them first.
         let queued =
             self.router.rules.output_queue.map_or(0, |_| *self.router.lengths.get(self.vc_row(u, vc)));
-        // What takes buffers behind the link, with what waits at the output for those of its channel.
-        let taken = |other: ChannelId, v| {
-            let more = if other == vc { queued } else { 0 };
-            (self.vcs.get(v).occupancy + more).saturating_sub(back(other) as u32)
-        };
-        let own = taken(vc, self.vc_row(u, vc));
+        let own = self.taken_behind(u, vc, now) + queued;
         // Room for the chunk that crosses, and one more.
         let credits = match (self.router.rules.input_sharing, Self::line(cx, u).end) {
             (Sharing::Private, _) | (_, End::Terminal { .. }) => own + 2 <= capacity,
             (Sharing::Shared(threshold), _) => {
-                let least = self.least(cx).min(capacity);
-                let used = self.vcs_of(u).map(|(other, v)| taken(other, v).saturating_sub(least)).sum();
-                fits_shared(threshold.0, own, 2, least, u32::from(self.width) * (capacity - least), used)
+                let taken = |other| if other == vc { own } else { self.taken_behind(u, other, now) };
+                self.fits_behind(cx, u, vc, 2, threshold, taken)
             }
         };
         Queue { chunks, credits }

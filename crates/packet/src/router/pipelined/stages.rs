@@ -14,7 +14,6 @@ use crate::{
         arbiter::Arbiter,
         clock::Stage,
     },
-    rows::{channel_of, release_of},
 };
 use base::index::ChannelId;
 use base::time::Ps;
@@ -229,19 +228,12 @@ impl<M: Mode> Net<Pipelined<M>> {
         let chunks = if row.enters { 2 * chunks } else { chunks };
         for vc in channels::each(group) {
             let v = self.vc_row(row.out, vc);
-            let waits = wait && (!self.vcs.get(v).own.is_empty() || self.has_credit_out(row.out, vc, s));
+            let waits = wait && (!self.vcs.get(v).own.is_empty() || self.taken_behind(row.out, vc, s) > 0);
             if waits || (whole && !self.fits(cx, row.out, vc, chunks)) {
                 free &= !vc.bit();
             }
         }
         free
-    }
-
-    /// True if a credit of a VC is not back at `s`. Where queues stand at outputs, credits are counted with the next start, so that some may be back already.
-    fn has_credit_out(&self, out: LocalPort, vc: ChannelId, s: Ps) -> bool {
-        let taken = self.vcs.get(self.vc_row(out, vc)).occupancy;
-        let back = self.credits_of(out).filter(|&code| channel_of(code) == vc && release_of(code) <= s);
-        taken as usize > back.count()
     }
 
     /// When the message of the packet in front of a unit was created, if anybody asks.

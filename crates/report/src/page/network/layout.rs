@@ -270,6 +270,7 @@ mod tests {
         assert_eq!(dimensions(&cube, 9), None);
         assert_eq!(unit(&json!({"topology": "dragonfly", "routers_per_group": 4})), 4);
     }
+
     /// The section comes out of a file that anybody may have written.
     #[test]
     fn whatever_a_section_says_there_is_a_place_for_each_router() {
