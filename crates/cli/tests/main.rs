@@ -21,6 +21,7 @@ mod one_sided;
 mod opensm;
 mod owners;
 mod page;
+mod partitions;
 mod portals;
 mod portals_models;
 mod portals_ranks;
