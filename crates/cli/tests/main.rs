@@ -26,6 +26,8 @@ mod portals;
 mod portals_models;
 mod portals_ranks;
 mod portals_threads;
+#[cfg(unix)]
+mod portals_timer;
 mod portals_waits;
 #[cfg(feature = "mpi")]
 mod ranks;

@@ -271,6 +271,7 @@ fn a_rank_ends_alone() {
         ("tgkill", "rank 1 was ended by SIGTERM"),
         ("SYS_fork", "fork is refused"),
         ("breakpoint", "rank 1 was ended by SIGTRAP"),
+        ("int1", "rank 1 was ended by SIGTRAP"),
         ("free", "rank 1 was ended by SIGABRT"),
         ("smash", "rank 1 was ended by SIGABRT"),
         ("fork", "fork is refused"),

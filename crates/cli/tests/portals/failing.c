@@ -82,6 +82,8 @@ int main(int argc, char **argv)
             exit(syscall(SYS_fork) == -1 && syscall(SYS_execve, "true", NULL, NULL) == -1 ? 4 : 0);
         if (!strcmp(how, "breakpoint"))
             __asm__ volatile("int3");
+        if (!strcmp(how, "int1"))
+            __asm__ volatile(".byte 0xf1");
         if (!strcmp(how, "free")) {
             char *volatile block = malloc(40);
             free(block);

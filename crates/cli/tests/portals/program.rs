@@ -64,10 +64,15 @@ pub fn compile_with(compiler: &str, options: &[&str], source: &str) -> Option<Co
 }
 
 impl Compiled {
-    pub fn run(&self, ranks: u32, options: &[&str], arguments: &[&str]) -> Output {
+    pub fn command(&self, ranks: u32, options: &[&str], arguments: &[&str]) -> Command {
         let mut command = netloom();
         command.args(["portals", "run", "-n", &ranks.to_string(), "--fabric"]).arg(&self.fabric);
-        command.args(options).arg(&self.path).args(arguments).output().expect("it runs")
+        command.args(options).arg(&self.path).args(arguments);
+        command
+    }
+
+    pub fn run(&self, ranks: u32, options: &[&str], arguments: &[&str]) -> Output {
+        self.command(ranks, options, arguments).output().expect("it runs")
     }
 
     /// Standard output of a run that must go well.

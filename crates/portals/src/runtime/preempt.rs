@@ -47,6 +47,8 @@ const MOST: u32 = 8;
 const STEP_FLAG: i64 = 0x100;
 /// Flags that are none of the program: the former, and one that the processor sets to resume.
 const FOREIGN_FLAGS: i64 = STEP_FLAG | 0x1_0000;
+/// The instruction `int1`.
+const INT1: u8 = 0xf1;
 /// Bytes below the stack pointer that a function may use without saying so.
 const RED_ZONE: usize = 128;
 /// Largest frame that is looked at.
@@ -156,6 +158,8 @@ thread_local! {
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// What must come back; none while the rank does not go step by step.
     static PROOF: Cell<Option<Proof>> = const { Cell::new(None) };
+    /// Where the last step ended; 0 before the first.
+    static LAST: Cell<usize> = const { Cell::new(0) };
     /// The loop that came back.
     static FOUND: Cell<Option<Proof>> = const { Cell::new(None) };
     /// Processor time when steps began, and all that steps took so far: the program did not compute meanwhile.
@@ -190,11 +194,13 @@ pub fn program_time() -> u64 {
 fn follow(proof: Proof) {
     debug_assert!(!proof.begun && proof.rounds == 0, "a proof begins before the first round");
     STEPPED.set((processor_time(), STEPPED.get().1));
+    LAST.set(0);
     PROOF.set(Some(proof));
 }
 
 /// Follows what runs no more.
 fn follow_no_more() {
+    LAST.set(0);
     if PROOF.take().is_some() {
         let (begun, all) = STEPPED.get();
         STEPPED.set((begun, all + processor_time().saturating_sub(begun)));
@@ -217,9 +223,10 @@ extern "C" fn netloom_polled(flags: *mut i64) {
     if let (Some(wait), Some(found)) = (POLLED.get(), FOUND.get()) {
         let at = found.sought.map_or(0, |(at, _)| at as u64);
         wait(Polls { idle: found.waited, at });
+        // In this order: the timer may ring between any two of these, and time since it last ran must not count for this one.
+        SINCE.set(0);
         let now = RESUMED.get().0;
         RESUMED.set((now, now));
-        SINCE.set(0);
         let round =
             Proof { sought: found.sought, round: found.round, waited: true, ..Proof::new(found.round) };
         follow(round);
@@ -250,8 +257,8 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
             guard::end_there(context, libc::SIGXCPU, 0);
             return arm(FIRST);
         }
-        if PROOF.get().is_some() {
-            if (*context).uc_mcontext.gregs[libc::REG_EFL as usize] & STEP_FLAG != 0 {
+        if let Some(proof) = PROOF.get() {
+            if (*context).uc_mcontext.gregs[libc::REG_EFL as usize] & STEP_FLAG != 0 || proof.is_returning() {
                 return arm(FIRST);
             }
             // A program may restore flags that it saved before, and goes on without steps then.
@@ -271,25 +278,44 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
     }
 }
 
+/// True if a trap at an address is no step but the program's own: a breakpoint, or a signal that it sent itself.
+///
+/// The kernel reports a step for which the processor gives no reason as it reports `int1`. Virtual machines lose that reason now and then, so the code decides.
+fn is_foreign(code: i32, at: usize) -> bool {
+    // Where the last step ended, if that is known, the instruction began: its byte may be the end of another one.
+    let last = LAST.get();
+    let is_int1 = |at: usize| (last == 0 || last == at) && guard::get(at as *const u8) == Some(INT1);
+    match code {
+        libc::TRAP_TRACE => false,
+        // Some virtual machines report the address of the instruction, the processor that of the next.
+        libc::TRAP_BRKPT => is_int1(at.wrapping_sub(1)) || is_int1(at),
+        _ => true,
+    }
+}
+
 /// A step is done: the rank polls if it is where it was, and all else is as it was.
 extern "C" fn stepped(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel gives the registers at the interruption. `comes_back` is asked only in the program's own code. There the registers are changed so that it
     // finds all of them again; the word written lies below its red zone, on its stack.
     unsafe {
-        if (*info).si_code != libc::TRAP_TRACE && guard::in_rank() {
-            // A breakpoint of the program's own.
+        let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        if guard::in_rank() && is_foreign((*info).si_code, at) {
             return guard::end_there(context, signal, 0);
         }
+        LAST.set(at);
         let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
         let going = PROOF.get().filter(|_| now == before && start < end);
         let Some(proof) = going.and_then(Proof::step) else {
             (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !STEP_FLAG;
+            if PROOF.get().is_none() {
+                // Nobody asked for this trap: the timer rings when it would have rung.
+                return;
+            }
             follow_no_more();
             SEEN.set(([0; LOOKS], 0));
             return arm(if now == before { AGAIN } else { FIRST });
         };
-        let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
         let own = (start..end).contains(&at);
         let proof = if own { proof.comes_back(at, &(*context).uc_mcontext) } else { proof };
         PROOF.set(Some(proof));
@@ -352,6 +378,11 @@ impl Proof {
         }
         let (rounds, same) = (self.rounds + 1, self.above == above);
         Self { rounds, same, above, round: self.steps, steps: 0, ..self }
+    }
+
+    /// True while a loop that waited is still in our own code, which sets the flag for steps last.
+    fn is_returning(&self) -> bool {
+        self.waited && !self.begun && self.steps == 0
     }
 
     /// True if the loop has just come back often enough.
