@@ -42,12 +42,14 @@ fn ringing(program: &Compiled, shape: &[&str], most: u32, seed: u32) -> String {
 
 /// The signal comes in the handler of steps, in our own code before and after a wait, and in the C library. A loop that has waited is still known for the same
 /// loop: were it taken for a new one, other threads would look at memory once more, and ranks at the same instant would come in another order.
+/// A loop over words that all change at once sees the same one first.
 #[test]
 fn runs_are_alike_whenever_the_timer_rings() {
-    let shapes: [(&str, &[&[&str]]); 3] = [
+    let shapes: [(&str, &[&[&str]]); 4] = [
         ("memory", &[&[]]),
         ("looks", &[&["copy"], &["scan", "1024"], &["library", "1024"]]),
         ("polls", &[&[]]),
+        ("words", &[&[]]),
     ];
     for (source, shapes) in shapes {
         let Some(program) = compile(&format!("crates/cli/tests/portals/{source}.c")) else { return };

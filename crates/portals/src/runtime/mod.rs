@@ -21,6 +21,7 @@ pub mod loader;
 pub mod locale;
 pub mod locals;
 pub mod locks;
+pub mod looks;
 pub mod openmp;
 pub mod own;
 pub mod pmi;

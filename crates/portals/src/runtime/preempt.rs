@@ -12,13 +12,15 @@
 //!
 //! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface or another of its threads has run, and
 //! returns to where it was, step by step at first: if it comes back again after as many steps, it has done nothing but look. (Stores are not followed: a loop that also writes counts as one that looks.)
-//! When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens. Which instruction of the loop is the first after a wait
-//! does depend on it. A loop that looks at several words may see them in another order if all of them change while it waits.
+//! When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens. Nor does the instruction that is the first after a
+//! wait: it goes on to the least state of its round ([`mod@looks`]) before it waits. So a loop that looks at several words sees them in one order if all change meanwhile.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
-use super::guard;
-use base::hash::mix64;
+use super::{
+    guard,
+    looks::{self, RED_ZONE, STEP_FLAG, look},
+};
 use std::{
     arch::{global_asm, is_x86_feature_detected},
     cell::Cell,
@@ -43,16 +45,8 @@ const CLOCK: u64 = 64;
 /// Times that a loop must come back, and times after which the stack above it may change: it counts something there.
 const ROUNDS: u32 = 2;
 const MOST: u32 = 8;
-/// Flag of the processor: a signal after each instruction.
-const STEP_FLAG: i64 = 0x100;
-/// Flags that are none of the program: the former, and one that the processor sets to resume.
-const FOREIGN_FLAGS: i64 = STEP_FLAG | 0x1_0000;
 /// The instruction `int1`.
 const INT1: u8 = 0xf1;
-/// Bytes below the stack pointer that a function may use without saying so.
-const RED_ZONE: usize = 128;
-/// Largest frame that is looked at.
-const FRAME: usize = 4096;
 /// Looks that are remembered.
 const LOOKS: usize = 48;
 
@@ -147,13 +141,14 @@ struct Proof {
     until: u64,
     /// The loop has waited: its rounds have as many steps as before.
     waited: bool,
+    /// It came back often enough, and goes on to the state in which it waits; it is there.
+    walks: bool,
+    arrived: bool,
 }
 
 thread_local! {
     /// Code of the program of the rank that runs; empty while none does.
     static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    /// The stack of the thread that runs: its lowest byte, and one past its highest.
-    static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// What must come back; none while the rank does not go step by step.
@@ -319,11 +314,11 @@ extern "C" fn stepped(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
         let own = (start..end).contains(&at);
         let proof = if own { proof.comes_back(at, &(*context).uc_mcontext) } else { proof };
         PROOF.set(Some(proof));
-        if !proof.is_done() {
+        if !proof.arrived {
             return;
         }
         follow_no_more();
-        FOUND.set(Some(proof));
+        FOUND.set(Some(Proof { sought: Some((at, look(&(*context).uc_mcontext))), ..proof }));
         arm(FIRST);
         let registers = &mut (*context).uc_mcontext.gregs;
         let stack = registers[libc::REG_RSP as usize] - RED_ZONE as i64 - 8;
@@ -348,6 +343,8 @@ impl Proof {
             most,
             until: u64::MAX,
             waited: false,
+            walks: false,
+            arrived: false,
         }
     }
 
@@ -359,25 +356,42 @@ impl Proof {
         (steps <= self.most && !late()).then_some(Self { steps, ..self })
     }
 
-    /// The loop is at a place in the program's own code: it begins there, or has come back.
+    /// The loop is at a place in the program's own code: it begins there, has come back, or is where it waits.
     ///
     /// # Safety
     /// As for [`look`].
     unsafe fn comes_back(self, at: usize, machine: &libc::mcontext_t) -> Self {
+        if self.walks {
+            // SAFETY: as promised.
+            return Self { arrived: unsafe { looks::is_least(machine) }, ..self };
+        }
         let fits = !self.waited || self.steps == self.round;
-        if self.begun && !(fits && self.sought.is_some_and(|(place, _)| place == at)) {
+        let maybe = !self.begun || fits && self.sought.is_some_and(|(place, _)| place == at);
+        // SAFETY: as promised.
+        let look = maybe.then(|| unsafe { look(machine) });
+        if self.begun && (look.is_none() || self.sought.map(|(_, look)| look) != look) {
+            // SAFETY: as promised.
+            unsafe { looks::one_more(machine) };
             return self;
         }
         // SAFETY: as promised.
-        let (look, above) = unsafe { (look(machine), above(machine)) };
-        if !self.begun {
-            return Self { sought: self.sought.or(Some((at, look))), begun: true, steps: 0, above, ..self };
+        let above = unsafe { looks::above(machine) };
+        let next = if self.begun {
+            let (rounds, same) = (self.rounds + 1, self.above == above);
+            Self { rounds, same, above, round: self.steps, steps: 0, ..self }
+        } else {
+            let sought = self.sought.or(look.map(|look| (at, look)));
+            Self { sought, begun: true, steps: 0, above, ..self }
+        };
+        debug_assert!(next.steps == 0, "a round begins");
+        if next.is_done() {
+            // SAFETY: as promised.
+            let arrived = unsafe { looks::is_least(machine) };
+            return Self { walks: true, arrived, most: next.round, ..next };
         }
-        if self.sought != Some((at, look)) {
-            return self;
-        }
-        let (rounds, same) = (self.rounds + 1, self.above == above);
-        Self { rounds, same, above, round: self.steps, steps: 0, ..self }
+        // SAFETY: as promised.
+        unsafe { looks::first(machine) };
+        next
     }
 
     /// True while a loop that waited is still in our own code, which sets the flag for steps last.
@@ -385,61 +399,10 @@ impl Proof {
         self.waited && !self.begun && self.steps == 0
     }
 
-    /// True if the loop has just come back often enough.
+    /// True if the loop has come back often enough.
     fn is_done(&self) -> bool {
-        self.steps == 0 && (self.rounds >= MOST || self.rounds >= ROUNDS && self.same)
+        self.rounds >= MOST || self.rounds >= ROUNDS && self.same
     }
-}
-
-/// Hash of the registers and the frame.
-///
-/// # Safety
-/// The registers must be those of the rank that was interrupted in the program's own code.
-unsafe fn look(machine: &libc::mcontext_t) -> u64 {
-    let own = |register: i32| machine.gregs[register as usize] as u64;
-    let general = machine.gregs[..libc::REG_EFL as usize].iter().map(|&r| r as u64);
-    let flags = own(libc::REG_EFL) & !(FOREIGN_FLAGS as u64);
-    // SAFETY: as promised; the kernel saves the registers of floating-point numbers beside the others, or says that there are none.
-    let (frame, floats) =
-        unsafe { (frame(own(libc::REG_RSP) as usize, own(libc::REG_RBP) as usize), machine.fpregs.as_ref()) };
-    let floats = floats.into_iter().flat_map(|f| f._xmm.iter().flat_map(|x| x.element).map(u64::from));
-    general.chain([flags]).chain(floats).fold(frame, |hash, word| mix64(hash ^ word)) | 1
-}
-
-/// Hash of the frame of a function that was interrupted: its red zone, and what lies up to its base if it has one.
-///
-/// # Safety
-/// `stack` must be the stack pointer of the rank that was interrupted in the program's own code.
-unsafe fn frame(stack: usize, base: usize) -> u64 {
-    // Without a base pointer the register holds anything: only what points a little above the stack pointer is taken for one.
-    let most = (stack + FRAME).min(STACK.get().1);
-    let end = if (stack..=most).contains(&base) { base } else { stack };
-    // SAFETY: as promised.
-    unsafe { hash(stack, end) }
-}
-
-/// Hash of the red zone and of what lies above it on the stack, whichever functions it belongs to.
-///
-/// # Safety
-/// As for [`look`].
-unsafe fn above(machine: &libc::mcontext_t) -> u64 {
-    let stack = machine.gregs[libc::REG_RSP as usize] as usize;
-    let (low, top) = STACK.get();
-    debug_assert!(low <= top, "a stack has a lowest byte and a highest");
-    // A program may have made another stack, of which nothing is known.
-    let end = if (low..=top).contains(&stack) { (stack + FRAME).min(top) } else { stack };
-    // SAFETY: as promised.
-    unsafe { hash(stack, end) }
-}
-
-/// Hash of the red zone below a stack pointer, and of what lies from there to an end.
-///
-/// # Safety
-/// `stack` must be the stack pointer of the rank that was interrupted in the program's own code, and `end` lie on the same stack.
-unsafe fn hash(stack: usize, end: usize) -> u64 {
-    let words = ((stack - RED_ZONE) & !7..end & !7).step_by(8);
-    // SAFETY: a stack is mapped from its stack pointer up to where it begins, and the red zone below belongs to it.
-    words.fold(0, |hash, at| mix64(hash ^ unsafe { (at as *const u64).read_volatile() }))
 }
 
 /// Remembers a look; true if there were enough like it.
@@ -480,12 +443,6 @@ pub fn install(polled: fn(Polls), limit: u64) {
         }
     }
     arm(FIRST);
-}
-
-/// A thread goes on whose stack has these bytes below `top`.
-pub fn on_stack(top: usize, bytes: usize) {
-    debug_assert!(bytes < top, "a stack lies below its top");
-    STACK.set((top - bytes, top));
 }
 
 /// A rank with this code goes on; `polls` says that it has polled before.

@@ -11,7 +11,7 @@ use super::{
     guard,
     loader::{self, Copies, Library, Loaded, Names},
     locals::Locals,
-    openmp,
+    looks, openmp,
     own::{self, Own},
     preempt, private,
     report::{Report, report},
@@ -286,7 +286,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             }
         }
         if let Some((routine, top)) = slot {
-            preempt::on_stack(*top, program.stack);
+            looks::on_stack(*top, program.stack);
             guard::on_stack(*top, program.stack);
             resume(routine, &next);
         }
