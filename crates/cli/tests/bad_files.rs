@@ -2,6 +2,7 @@
 
 use crate::common::netloom;
 use insta::{assert_snapshot, glob, with_settings};
+use std::fs;
 
 #[test]
 fn each_bad_file_has_its_diagnostic_and_exit_status() {
@@ -18,6 +19,28 @@ fn each_bad_file_has_its_diagnostic_and_exit_status() {
         count += 1;
     });
     assert!(count >= 30, "only {count} bad files");
+}
+
+/// A job with a mistake has no part in the rest: what is wrong with others is still reported in their place.
+#[test]
+fn mistakes_are_reported_beside_a_job_with_another_one() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("two.toml");
+    let wrong = "[[job]]\nname = \"wrong\"\nworkload = \"transpose\"\nmessage = \"64 B\"\nload = 0.1\nranks = 3\n\n[[job]]";
+    let mut marked = 0;
+    for entry in fs::read_dir("tests/bad").expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Some((before, after)) = text.split_once("[[job]]") else { continue };
+        fs::write(&file, format!("{before}{wrong}{after}")).expect("writes");
+        let run = netloom(&["check", file.to_str().expect("a path")]);
+        assert!(matches!(run.status, 3 | 4), "{}: {}: {}", path.display(), run.status, run.err);
+        if path.ends_with("multicast-by-clocked-routers.toml") {
+            assert!(run.err.contains("| replication = \"routers\""), "{}", run.err);
+            marked += 1;
+        }
+    }
+    assert_eq!(marked, 1);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use base::{
 use model::{
     ModelEntry, Parts, Run,
     parts::Written,
-    section::Chosen,
+    section::{Chosen, Section},
     setup::{JobSetup, MAX_WINDOWS, Measure, Rail, Until},
 };
 use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
@@ -43,6 +43,7 @@ pub fn build(
     }
     let general = &experiment.general;
     let measure = measure(experiment, options);
+    let sections = sections_of(experiment, &jobs);
     let parts = Parts {
         name: model.entry.about.name,
         fabric: network.fabric,
@@ -60,7 +61,7 @@ pub fn build(
         warmup: general.warmup,
         measure,
         check: options.checkers,
-        written: written(experiment, model),
+        written: Written { jobs: sections, ..written(experiment, model) },
     };
     diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
     if model.entry.needs.time {
@@ -88,6 +89,16 @@ pub fn last_window(experiment: &Experiment) -> Option<Ps> {
     let Some(Until::WorkloadDone { limit }) = experiment.general.until() else { return None };
     let window = Some(&experiment.output).filter(|output| output.complete)?.values.time("window");
     (window > 0 && window.saturating_mul(MAX_WINDOWS) < limit).then_some(window)
+}
+
+/// Sections of these jobs, one for each: those of jobs with mistakes are left out, as their jobs are.
+fn sections_of<'a>(experiment: &'a Experiment, jobs: &[JobSetup]) -> Vec<&'a Section> {
+    let all = experiment.jobs.iter().map(|job| &job.section);
+    let mut known = jobs.iter().peekable();
+    let is_next = |section: &&Section| known.next_if(|job| job.name == section.values.text("name")).is_some();
+    let found: Vec<&Section> = all.clone().filter(is_next).collect();
+    // Jobs that are none of the experiment's have no sections of their own.
+    if found.len() == jobs.len() { found } else { all.collect() }
 }
 
 /// The file's sections for the model.
