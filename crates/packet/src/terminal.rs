@@ -356,6 +356,11 @@ impl<R: Router> State<R> {
         let (bytes, chunk) = (p.bytes, cx.net.config.chunk);
         if row.request == NEVER && u64::from(row.queued) * u64::from(chunk) < cx.net.injection_buffer {
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
+            if Net::<R>::is_hybrid(cx) {
+                // A message that bypassed the network as one keeps its source until the last of its packets would have been handed over.
+                let kept = self.surrogate.paces.get(i).last().saturating_sub(Net::<R>::suspended(fx));
+                row.request = row.request.max(kept);
+            }
         }
         let v = self.net.vc_row(u, vc);
         self.net.vcs.edit(v).occupancy += 1;

@@ -208,6 +208,13 @@ impl<M: mode::Mode> Surrogate<M> {
 }
 
 impl Pace {
+    /// When the last packet is handed over, in virtual time: later than now for a message that bypassed the network as one.
+    #[inline]
+    #[must_use]
+    pub fn last(&self) -> Ps {
+        self.last
+    }
+
     /// High fidelity hands over at `now`; the packet has been there since `ready`.
     #[inline]
     pub fn learn(&mut self, now: Ps, ready: Ps, size: SizeClass, link: Ps) {
