@@ -4,7 +4,10 @@
 //! What such draws found: alarms of arrivals that came earlier than expected, crossings that were given up, and credits that a packet waits for where queues
 //! stand at outputs, and credits of lost chunks that overtook others.
 
-use crate::{common::long, resilience::lossy};
+use crate::{
+    common::{long, spread::in_pieces},
+    resilience::lossy,
+};
 use base::{
     param::Value,
     rng::{Purpose, Stream},
@@ -203,4 +206,21 @@ fn surrogates_hand_over_in_the_order_of_time() {
     let seeds = 0..if long() { 3_000 } else { 150 };
     let compared = seeds.map(hybrid).filter(|(setup, what)| is_same(setup.clone(), what)).count();
     assert!(compared > 40, "{compared} draws make sense");
+}
+
+/// The same draws cut into five pieces, each saved and taken up by another scheduler with other threads and ranks.
+#[test]
+fn nobody_sees_where_runs_are_cut() {
+    let mut compared = 0;
+    for seed in 0..if long() { 1_500 } else { 40 } {
+        let (mut setup, what) = if seed % 2 == 0 { drawn(seed) } else { hybrid(seed) };
+        setup.scheduling = Scheduling::Sequential { partitions: 1 };
+        let Ok(one) = simulate(&setup, &mut |_| true) else { continue };
+        let Until::Time(end) = setup.until else { continue };
+        let pieces = in_pieces(setup, 4, end * 9 / 11);
+        assert_eq!(pieces.summary.fingerprint, one.summary.fingerprint, "{what}");
+        assert!(pieces.tables == one.tables, "{what}: tables differ");
+        compared += 1;
+    }
+    assert!(compared > 12, "{compared} draws make sense");
 }
