@@ -26,7 +26,7 @@ mod portals;
 mod portals_models;
 mod portals_ranks;
 mod portals_threads;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod portals_timer;
 mod portals_waits;
 #[cfg(feature = "mpi")]

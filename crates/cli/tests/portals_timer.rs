@@ -23,11 +23,14 @@ fn ringing(program: &Compiled, shape: &[&str], most: u32, seed: u32) -> String {
     let mut command = program.command(2, &["--summary"], shape);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let pid = Pid::from_child(&child);
-    let mut state = seed;
+    let (mut state, begin) = (seed, Instant::now());
     while child.try_wait().expect("a child can be asked").is_none() {
         if !catches(&child) {
             thread::sleep(Duration::from_micros(100));
             continue;
+        }
+        if begin.elapsed() > Duration::from_secs(120) {
+            child.kill().expect("it is ours");
         }
         // It may have ended meanwhile: until it is asked again its number stays its own.
         let _ = kill_process(pid, Signal::ALARM);
@@ -69,4 +72,7 @@ fn a_step_without_a_reason_is_a_step() {
     let seen = program.good(2, &[], &[]);
     assert!(seen.starts_with("seen at "), "{seen}");
     assert_eq!(program.good(2, &[], &[]), seen, "runs are alike");
+    let out = program.run(2, &[], &["int1"]);
+    let error = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(12) && error.contains("rank 0 was ended by SIGTRAP"), "{error}");
 }

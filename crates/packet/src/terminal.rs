@@ -357,9 +357,10 @@ impl<R: Router> State<R> {
         if row.request == NEVER && u64::from(row.queued) * u64::from(chunk) < cx.net.injection_buffer {
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
             if Net::<R>::is_hybrid(cx) {
-                // A message that bypassed the network as one keeps its source until the last of its packets would have been handed over.
-                let kept = self.surrogate.paces.get(i).last().saturating_sub(Net::<R>::suspended(fx));
-                row.request = row.request.max(kept);
+                let (last, after) = self.surrogate.paces.get(i).kept(Net::<R>::suspended(fx));
+                if last > start {
+                    row.request = row.request.max(after);
+                }
             }
         }
         let v = self.net.vc_row(u, vc);

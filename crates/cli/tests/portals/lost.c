@@ -1,4 +1,4 @@
-/* Polls memory, and sends itself at every look what the kernel sends for a step whose reason the processor has lost. */
+/* Polls memory, and sends itself at every look what the kernel sends for a step whose reason the processor has lost. With an argument it ends by `int1` after one of them. */
 #define _GNU_SOURCE
 #include "common.h"
 #include <signal.h>
@@ -35,8 +35,9 @@ static void look(void)
     EXPECT(system_call(GETRANDOM, (long)random, sizeof random, 0, 0) > 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
     ptl_handle_ni_t ni = open_interface(PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, NULL);
     static volatile uint64_t box;
     ptl_handle_le_t list;
@@ -52,6 +53,8 @@ int main(void)
     OK(PtlMDBind(ni, &descriptor, &md));
     PMI_Barrier();
     lose();
+    if (argc > 1)
+        __asm__ volatile(".byte 0xf1");
     if (rank == 0)
         OK(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, to_rank(1), pt, 0, 0, NULL, 0));
     else {

@@ -2,7 +2,7 @@
 #include "common.h"
 
 #define WORDS 64
-#define SHAPES 4
+#define SHAPES 5
 
 static volatile uint64_t box[WORDS];
 
@@ -46,9 +46,22 @@ static __attribute__((noinline)) long called(void)
                 return n;
 }
 
+/* The loop's lowest instructions have the clock in registers: their states never come back. */
+static __attribute__((noinline)) long ticking(void)
+{
+    long word;
+    __asm__ volatile("jmp 2f\n"
+                     "1: nop\n\txor %%eax, %%eax\n\txor %%edx, %%edx\n"
+                     "2: mov $2, %0\n\tcmpq $0, 16+%1\n\tjne 3f\n\t"
+                     "mov $9, %0\n\tcmpq $0, 72+%1\n\tjne 3f\n\t"
+                     "rdtsc\n\tjmp 1b\n3:"
+                     : "=&r"(word) : "m"(box[0]) : "rax", "rdx", "cc", "memory");
+    return word;
+}
+
 int main(void)
 {
-    static long (*const shapes[SHAPES])(void) = { straight, counted, framed, called };
+    static long (*const shapes[SHAPES])(void) = { straight, counted, framed, called, ticking };
     static uint64_t ones[WORDS];
     ptl_handle_ni_t ni = open_interface(PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, NULL);
     ptl_handle_le_t list;

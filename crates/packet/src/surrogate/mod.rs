@@ -208,11 +208,13 @@ impl<M: mode::Mode> Surrogate<M> {
 }
 
 impl Pace {
-    /// When the last packet is handed over, in virtual time: later than now for a message that bypassed the network as one.
+    /// When the last packet is handed over, and when it has left, in time of a network that was suspended for so long. A message that bypassed the network as one keeps its
+    /// source until then, maybe longer than the stay.
     #[inline]
     #[must_use]
-    pub fn last(&self) -> Ps {
-        self.last
+    pub fn kept(&self, suspended: Ps) -> (Ps, Ps) {
+        let last = self.last.saturating_sub(suspended);
+        (last, last + self.link)
     }
 
     /// High fidelity hands over at `now`; the packet has been there since `ready`.

@@ -2,7 +2,8 @@
 //!
 //! A round of a loop is a cycle of states, and the timer finds any of them. A loop waits in the least one of those in the program's own code, by address, then registers,
 //! then words of the frame: so it waits in the same place in every run. (Addresses differ from run to run, but not their order within one piece of memory. States that
-//! differ in registers of floating-point numbers alone are as good as each other.)
+//! differ in registers of floating-point numbers alone are as good as each other, and so are rounds of a loop that differ in nothing but other memory.) A place where
+//! something is counted is passed over: its states do not come back.
 
 #![allow(unsafe_code, reason = "registers and stacks of interrupted code")]
 
@@ -20,17 +21,27 @@ const FRAME: usize = 4096;
 /// Most words of a state: an address, registers, a frame with its red zone.
 const WORDS: usize = 1 + libc::REG_EFL as usize + 1 + (FRAME + RED_ZONE) / 8;
 
-/// The least state of a round so far.
+/// Places that are passed over, at most: a loop with more of them waits where it was found.
+const BARRED: usize = 16;
+
+/// The least state of a round so far, and what is passed over.
 struct Least {
     words: [u64; WORDS],
-    /// Those that are in use.
+    /// Those that are in use; none before the first state.
     count: usize,
+    /// Hash of its registers and frame.
+    look: u64,
+    /// Places whose states do not come back: something is counted there.
+    barred: [usize; BARRED],
+    places: usize,
 }
 
 thread_local! {
     /// The stack of the thread that runs: its lowest byte, and one past its highest.
     static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    static LEAST: RefCell<Least> = const { RefCell::new(Least { words: [0; WORDS], count: 0 }) };
+    static LEAST: RefCell<Least> = const {
+        RefCell::new(Least { words: [0; WORDS], count: 0, look: 0, barred: [0; BARRED], places: 0 })
+    };
 }
 
 /// A thread goes on whose stack has these bytes below `top`.
@@ -111,14 +122,12 @@ unsafe fn state(machine: &libc::mcontext_t) -> impl Iterator<Item = u64> + '_ {
         .take(WORDS)
 }
 
-/// A round begins with this state.
-///
-/// # Safety
-/// As for [`look`].
-pub unsafe fn first(machine: &libc::mcontext_t) {
-    LEAST.with(|least| least.borrow_mut().count = 0);
-    // SAFETY: as promised.
-    unsafe { one_more(machine) };
+/// A loop is looked at of which nothing is known.
+pub fn begin() {
+    LEAST.with(|least| {
+        let mut least = least.borrow_mut();
+        (least.count, least.places) = (0, 0);
+    });
 }
 
 /// A state of the round.
@@ -126,29 +135,41 @@ pub unsafe fn first(machine: &libc::mcontext_t) {
 /// # Safety
 /// As for [`look`].
 pub unsafe fn one_more(machine: &libc::mcontext_t) {
+    let at = machine.gregs[libc::REG_RIP as usize] as usize;
+    let may_be_least = LEAST.with(|least| {
+        let least = least.borrow();
+        let barred = &least.barred[..least.places];
+        (least.count == 0 || at as u64 <= least.words[0]) && !barred.contains(&at)
+    });
+    if !may_be_least {
+        return;
+    }
+    // The stack is read here first: a fault must not leave the cell borrowed.
+    // SAFETY: as promised.
+    let look = unsafe { look(machine) };
     LEAST.with(|least| {
-        let Least { words, count } = &mut *least.borrow_mut();
-        // SAFETY: as promised. Hardly ever is more compared than the address.
-        if *count == 0 || unsafe { state(machine) }.lt(words.iter().copied().take(*count)) {
-            *count = 0;
+        let least = &mut *least.borrow_mut();
+        // SAFETY: as promised.
+        if least.count == 0 || unsafe { state(machine) }.lt(least.words.iter().copied().take(least.count)) {
+            (least.count, least.look) = (0, look);
             // SAFETY: as promised.
-            for (to, word) in words.iter_mut().zip(unsafe { state(machine) }) {
+            for (to, word) in least.words.iter_mut().zip(unsafe { state(machine) }) {
                 *to = word;
-                *count += 1;
+                least.count += 1;
             }
         }
     });
 }
 
-/// True if this is the least state of the last round.
-///
-/// # Safety
-/// As for [`look`].
-pub unsafe fn is_least(machine: &libc::mcontext_t) -> bool {
+/// The least state of what was seen since the last call, its place and its hash, which is passed over from now on; none if no place is left.
+pub fn least() -> Option<(usize, u64)> {
     LEAST.with(|least| {
-        let least = least.borrow();
-        debug_assert!(least.count > 0, "a round has states");
-        // SAFETY: as promised.
-        unsafe { state(machine) }.eq(least.words.iter().copied().take(least.count))
+        let least = &mut *least.borrow_mut();
+        let place = least.barred.get_mut(least.places).filter(|_| least.count > 0)?;
+        *place = least.words[0] as usize;
+        debug_assert!(least.look != 0, "no hash of a state is 0");
+        least.places += 1;
+        least.count = 0;
+        Some((*place, least.look))
     })
 }

@@ -141,8 +141,11 @@ struct Proof {
     until: u64,
     /// The loop has waited: its rounds have as many steps as before.
     waited: bool,
-    /// It came back often enough, and goes on to the state in which it waits; it is there.
-    walks: bool,
+    /// Where it came back first: the least state of its round is sought since then.
+    first: Option<(usize, u64)>,
+    /// No other state is left: that one is sought again.
+    last: bool,
+    /// It is where it waits.
     arrived: bool,
 }
 
@@ -298,7 +301,6 @@ extern "C" fn stepped(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
         if guard::in_rank() && is_foreign((*info).si_code, at) {
             return guard::end_there(context, signal, 0);
         }
-        LAST.set(at);
         let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
         let going = PROOF.get().filter(|_| now == before && start < end);
         let Some(proof) = going.and_then(Proof::step) else {
@@ -311,6 +313,7 @@ extern "C" fn stepped(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
             SEEN.set(([0; LOOKS], 0));
             return arm(if now == before { AGAIN } else { FIRST });
         };
+        LAST.set(at);
         let own = (start..end).contains(&at);
         let proof = if own { proof.comes_back(at, &(*context).uc_mcontext) } else { proof };
         PROOF.set(Some(proof));
@@ -343,7 +346,8 @@ impl Proof {
             most,
             until: u64::MAX,
             waited: false,
-            walks: false,
+            first: None,
+            last: false,
             arrived: false,
         }
     }
@@ -351,47 +355,57 @@ impl Proof {
     /// One step more; none if there are too many, or time is up.
     fn step(self) -> Option<Self> {
         let steps = self.steps + 1;
-        let timed = self.until < u64::MAX && self.rounds == 0;
-        let late = || timed && steps.is_multiple_of(CLOCK) && processor_time() > self.until;
-        (steps <= self.most && !late()).then_some(Self { steps, ..self })
+        if steps > self.most {
+            // The state that is sought does not come back: the next one is.
+            return self.first.filter(|_| !self.last).map(|first| self.seeks_least(first));
+        }
+        let timed = self.until < u64::MAX && self.rounds == 0 && self.first.is_none();
+        let late = timed && steps.is_multiple_of(CLOCK) && processor_time() > self.until;
+        (!late).then_some(Self { steps, ..self })
     }
 
-    /// The loop is at a place in the program's own code: it begins there, has come back, or is where it waits.
+    /// The least state of the round that ended is sought, or the first that came back if there is no other.
+    fn seeks_least(self, first: (usize, u64)) -> Self {
+        let least = looks::least();
+        let (sought, last) = (Some(least.unwrap_or(first)), least.is_none());
+        Self { sought, last, first: Some(first), most: self.round, begun: false, steps: 0, rounds: 0, ..self }
+    }
+
+    /// The loop is at a place in the program's own code: it begins there, or has come back.
     ///
     /// # Safety
     /// As for [`look`].
     unsafe fn comes_back(self, at: usize, machine: &libc::mcontext_t) -> Self {
-        if self.walks {
-            // SAFETY: as promised.
-            return Self { arrived: unsafe { looks::is_least(machine) }, ..self };
-        }
-        let fits = !self.waited || self.steps == self.round;
-        let maybe = !self.begun || fits && self.sought.is_some_and(|(place, _)| place == at);
+        let fresh = !self.begun && (self.sought.is_none() || self.waited);
+        let fits = !self.begun || !self.waited || self.steps == self.round;
+        let maybe = fresh || fits && self.sought.is_some_and(|(place, _)| place == at);
         // SAFETY: as promised.
         let look = maybe.then(|| unsafe { look(machine) });
-        if self.begun && (look.is_none() || self.sought.map(|(_, look)| look) != look) {
+        if fresh {
+            looks::begin();
+        }
+        if self.first.is_some() || !self.waited {
             // SAFETY: as promised.
             unsafe { looks::one_more(machine) };
+        }
+        if !fresh && (look.is_none() || self.sought.map(|(_, look)| look) != look) {
             return self;
         }
         // SAFETY: as promised.
         let above = unsafe { looks::above(machine) };
-        let next = if self.begun {
-            let (rounds, same) = (self.rounds + 1, self.above == above);
-            Self { rounds, same, above, round: self.steps, steps: 0, ..self }
-        } else {
+        if !self.begun {
             let sought = self.sought.or(look.map(|look| (at, look)));
-            Self { sought, begun: true, steps: 0, above, ..self }
-        };
-        debug_assert!(next.steps == 0, "a round begins");
-        if next.is_done() {
-            // SAFETY: as promised.
-            let arrived = unsafe { looks::is_least(machine) };
-            return Self { walks: true, arrived, most: next.round, ..next };
+            return Self { sought, begun: true, steps: 0, above, ..self };
         }
-        // SAFETY: as promised.
-        unsafe { looks::first(machine) };
-        next
+        let (rounds, same) = (self.rounds + 1, self.above == above);
+        let next = Self { rounds, same, above, round: self.steps, steps: 0, ..self };
+        if next.waited || next.first.is_some() {
+            return Self { arrived: next.is_done(), ..next };
+        }
+        match next.sought {
+            Some(first) => next.seeks_least(first),
+            None => next,
+        }
     }
 
     /// True while a loop that waited is still in our own code, which sets the flag for steps last.
