@@ -357,7 +357,7 @@ impl Proof {
         let steps = self.steps + 1;
         if steps > self.most {
             // The state that is sought does not come back: the next one is.
-            return self.first.filter(|_| !self.last).map(|first| self.seeks_least(first));
+            return (self.first.is_some() && !self.last).then(|| self.seeks_least());
         }
         let timed = self.until < u64::MAX && self.rounds == 0 && self.first.is_none();
         let late = timed && steps.is_multiple_of(CLOCK) && processor_time() > self.until;
@@ -365,10 +365,11 @@ impl Proof {
     }
 
     /// The least state of the round that ended is sought, or the first that came back if there is no other.
-    fn seeks_least(self, first: (usize, u64)) -> Self {
+    fn seeks_least(self) -> Self {
+        debug_assert!(self.first.is_some() && self.round > 0, "it came back once");
         let least = looks::least();
-        let (sought, last) = (Some(least.unwrap_or(first)), least.is_none());
-        Self { sought, last, first: Some(first), most: self.round, begun: false, steps: 0, rounds: 0, ..self }
+        let (sought, last) = (least.or(self.first), least.is_none());
+        Self { sought, last, most: self.round, begun: false, steps: 0, rounds: 0, ..self }
     }
 
     /// The loop is at a place in the program's own code: it begins there, or has come back.
@@ -402,10 +403,7 @@ impl Proof {
         if next.waited || next.first.is_some() {
             return Self { arrived: next.is_done(), ..next };
         }
-        match next.sought {
-            Some(first) => next.seeks_least(first),
-            None => next,
-        }
+        Self { first: next.sought, ..next }.seeks_least()
     }
 
     /// True while a loop that waited is still in our own code, which sets the flag for steps last.
