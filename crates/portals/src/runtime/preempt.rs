@@ -13,7 +13,8 @@
 //! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface or another of its threads has run, and
 //! returns to where it was, step by step at first: if it comes back again after as many steps, it has done nothing but look. (Stores are not followed: a loop that also writes counts as one that looks.)
 //! When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens. Nor does the instruction that is the first after a
-//! wait: it goes on to the least state of its round ([`mod@looks`]) before it waits. So a loop that looks at several words sees them in one order if all change meanwhile.
+//! wait: once it has come back, the least state of its round ([`mod@looks`]) is sought, and proved as any other. So a loop that looks at several words sees them in one
+//! order if all change meanwhile.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
@@ -278,7 +279,7 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
 
 /// True if a trap at an address is no step but the program's own: a breakpoint, or a signal that it sent itself.
 ///
-/// The kernel reports a step for which the processor gives no reason as it reports `int1`. Virtual machines lose that reason now and then, so the code decides.
+/// The kernel reports a step for which the processor gives no reason as it reports `int1`. A virtual machine may lose that reason, so the code decides.
 fn is_foreign(code: i32, at: usize) -> bool {
     // Where the last step ended, if that is known, the instruction began: its byte may be the end of another one.
     let last = LAST.get();
