@@ -393,8 +393,8 @@ fn impossible_values_are_refused_at_once() {
 /// A run that its workload ends has as many windows as it needs, and ends where a million of them are full.
 #[test]
 fn windows_without_end_end_the_run() {
-    let set =
-        ["experiment.duration=", "experiment.until=workload-done", "job.0.count=2", "output.window=1 ps"];
+    let set = ["experiment.duration=", "experiment.until=workload-done", "output.window=1 ps"];
+    let set = [&set[..], &["job.0.count=2", "job.0.ranks=4", "job.0.message=16 KiB"]].concat();
     let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
     let program = ["job.0.workload=ring", "job.0.count=", "job.0.load=", "job.0.arrival=", "job.0.message="];
     let program: Vec<&str> = program.iter().flat_map(|value| ["--set", value]).collect();

@@ -224,12 +224,18 @@ operations = true
         "output.messages=true",
     ];
     // Of matrices some rows stay untouched: all of the part is taken away.
-    let cases: [(&str, &str, &[&str], &str, u64); 5] = [
+    let series = ["job.0.workload=uniform", "experiment.duration=2 ms", "output.window=100 ns"];
+    let of_links = [&series[..], &["model.kind=flow", "job.0.message=64 KiB", "job.0.load=0.9"]].concat();
+    let sizes = ["model.packet=4 KiB", "model.chunk=4 KiB", "job.0.message=4 KiB", "job.0.load=0.98"];
+    let of_ports = [&series[..], &sizes, &["output.per_port=true"]].concat();
+    let cases: [(&str, &str, &[&str], &str, u64); 7] = [
         ("what waits", WAITS, &[], "packets", 2),
         ("tables of packets", WAITS, &uniform, "rows of tables", 2),
         ("delay", PROGRAM, &[], "tables of operations", 2),
         ("flow", PROGRAM, &["model.kind=flow"], "tables of operations", 2),
         ("matrices of arbiters", CLOCKED, &matrices, "queues of routers", 1),
+        ("series of links", WAITS, &of_links, "series", 2),
+        ("series of ports", WAITS, &of_ports, "series", 2),
     ];
     let file = folder.path().join("experiment.toml");
     let path = file.to_str().expect("a path in UTF-8");

@@ -4,6 +4,7 @@ use crate::{
     config,
     context::FlowSetup,
     network::{MAX_KEPT, division},
+    observe::SeriesWindow,
     walk::{Routed, WHOLE, walk},
 };
 use base::{
@@ -13,7 +14,7 @@ use base::{
 };
 use model::{
     entry::Known,
-    memory::Prediction,
+    memory::{Prediction, written},
     setup::{JobSetup, Until},
 };
 use ranks::memory::{
@@ -37,6 +38,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
         [("tables of operations", operations), ("rows of tables", rows)].into_iter().filter(|p| p.1 > 0),
     );
     parts.extend(rows_of_network);
+    parts.extend((setup.measure.window > 0).then(|| ("series", series(setup, links))));
     parts.extend(Some(("flows that pile up", piled(setup, until).saturating_mul(FLOW))).filter(|p| p.1 > 0));
     if let Some(width) = width(setup) {
         let at_a_time = setup.config.max_flows.min(ranks.saturating_mul(10));
@@ -45,6 +47,18 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     }
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Bytes of the series: what each link carried in each window, then columns of that.
+fn series(setup: &FlowSetup, links: u64) -> u64 {
+    /// A link and its bytes, in a list that doubles as it grows; its row of the table: time, quantity, link, value.
+    const LINK: u64 = 2 * size_of::<(u32, f64)>() as u64 + ROW;
+    const ROW: u64 = 8 + 4 + 8 + 8;
+    // Counts of a window are three rows; its list of links has a place.
+    let window = links.saturating_mul(LINK) + 3 * ROW + size_of::<SeriesWindow>() as u64 + 32;
+    let rate = setup.links.first().map_or(1.0, |link| link.bandwidth.bytes_per_s());
+    let windows = memory::ends::windows(&setup.jobs, setup.until, setup.measure.window, rate);
+    windows.saturating_mul(window).saturating_add(written(windows.saturating_mul(links)))
 }
 
 /// What is certain before the network is built.

@@ -240,7 +240,9 @@ impl Run for DelayRun {
     fn memory(&self) -> Prediction {
         let mut memory = ranks::memory::predict(&self.jobs, run::kept(&self.setup));
         let operations = ranks::memory::sent::recorded(&self.jobs, self.measure.operations);
-        let rows = ranks::memory::sent::listed(&self.jobs, self.setup.limit, &self.measure);
+        // A row per size of message, of which there are few.
+        let asked = Measure { messages: false, ..self.measure };
+        let rows = ranks::memory::sent::listed(&self.jobs, self.setup.limit, &asked);
         for (part, bytes) in [("tables of operations", operations), ("rows of tables", rows)] {
             if bytes > 0 {
                 memory.add(part, bytes);

@@ -5,7 +5,7 @@ use crate::{
     memory,
     parts::Parts,
     section::{ChoiceEntry, List, Refusal, SectionEntry},
-    setup::JobSetup,
+    setup::{JobSetup, LinkParams, Until},
 };
 use base::{
     diag::Diagnostics,
@@ -60,6 +60,10 @@ pub struct Known<'a> {
     pub sizes: &'a Sizes,
     /// The jobs, on whatever terminals; empty if they are not known.
     pub jobs: &'a [JobSetup],
+    /// Links by class; empty if one has mistakes.
+    pub links: &'a [LinkParams],
+    /// When it ends, if that is known.
+    pub until: Option<Until>,
 }
 
 /// Builds a run of a model, or adds to the diagnostics why it cannot be.

@@ -4,8 +4,8 @@ use crate::setup::Scheduling;
 use fabric::graph::Port;
 
 /// Bytes that every run takes: the pages of the program that it uses, the experiment, results while they are written. How much of the program is resident is the
-/// system's choice: tiny runs took 16 to 26 MiB, and up to 37 MiB of a program that is not optimised.
-pub const FIXED: u64 = 38 << 20;
+/// system's choice: tiny runs took 12 to 26 MiB, and up to 37 MiB of a program that is tested.
+pub const FIXED: u64 = if cfg!(debug_assertions) { 38 << 20 } else { 32 << 20 };
 
 /// Bytes that a run needs, by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,4 +43,12 @@ pub fn history(scheduling: Scheduling) -> Option<u64> {
     let optimism = scheduling.optimism()?;
     let events = 2 * (optimism.history as u64).max(optimism.batch as u64);
     Some(events.saturating_mul(EVENT).saturating_mul(u64::from(scheduling.threads().count)))
+}
+
+/// Bytes that it takes to write a table of so many rows, beside its columns: values of one at a time are encoded, and packed.
+#[must_use]
+pub const fn written(rows: u64) -> u64 {
+    /// Values that are encoded at a time.
+    const GROUP: u64 = 1 << 20;
+    32 * if rows < GROUP { rows } else { GROUP }
 }

@@ -62,7 +62,9 @@ fn rehearsed_on(
     let early = jobs::early(experiment, terminals, links.terminal, diagnostics);
     let known: Option<Vec<JobSetup>> = early.iter().map(|job| Some(job.as_ref()?.setup.clone())).collect();
     if let Some(jobs) = known.filter(|_| diagnostics.is_empty()) {
-        let least = network::least(experiment, sizes, &jobs);
+        let jobs = alone(jobs, options);
+        let params: Option<Vec<_>> = links.params.iter().copied().collect();
+        let least = network::least(experiment, sizes, &jobs, &params.unwrap_or_default());
         parts::build(experiment, Network::default(), links, jobs, options, diagnostics);
         if diagnostics.is_empty() {
             room("the run", least)?;
@@ -127,12 +129,15 @@ fn with_network(
     diagnostics: &mut Diagnostics,
 ) -> Option<Box<dyn Run>> {
     let links = links::build(experiment, diagnostics);
-    let mut jobs = jobs::build(experiment, network.nodes.as_deref(), links.terminal, early, diagnostics);
-    if let Some(alone) = options.alone {
-        let others = |(n, job): (usize, JobSetup)| if n == alone { job } else { job.idle() };
-        jobs = jobs.into_iter().enumerate().map(others).collect();
-    }
-    parts::build(experiment, network, links, jobs, options, diagnostics)
+    let jobs = jobs::build(experiment, network.nodes.as_deref(), links.terminal, early, diagnostics);
+    parts::build(experiment, network, links, alone(jobs, options), options, diagnostics)
+}
+
+/// The jobs, of which only one works if that is asked for.
+fn alone(jobs: Vec<JobSetup>, options: &RunOptions) -> Vec<JobSetup> {
+    let Some(alone) = options.alone else { return jobs };
+    let others = |(n, job): (usize, JobSetup)| if n == alone { job } else { job.idle() };
+    jobs.into_iter().enumerate().map(others).collect()
 }
 
 #[cfg(test)]
@@ -282,6 +287,16 @@ vcs = 1
         ];
         one(&tables, 60);
         one(&PROGRAMS, 30);
+        // What fills buffers, or as much as links between routers take.
+        let roomy = [
+            ("experiment.duration", "10 us"),
+            ("fabric.link.terminal.vc_buffer", "1 MiB"),
+            ("fabric.link.local.vc_buffer", "1 MiB"),
+            ("job.0.load", "0.9"),
+            ("job.1.load", "0.9"),
+        ];
+        one(&roomy, 80);
+        one(&[&roomy[..], &[("fabric.link.local.vc_buffer", "256 B")]].concat(), 60);
     }
 
     /// Sound experiments: of the examples, and of a swarm.

@@ -4,7 +4,7 @@ use crate::{
     error::{Error, ErrorKind},
     experiment::sections::Experiment,
     faults::{self, Broken},
-    routing,
+    links, routing,
     watcher::Phases,
 };
 use base::{
@@ -23,7 +23,7 @@ use model::{
     entry::Known,
     memory::{FIXED, Prediction},
     section::Chosen,
-    setup::{Change, JobSetup},
+    setup::{Change, JobSetup, LinkParams},
 };
 use std::sync::Arc;
 
@@ -115,19 +115,21 @@ pub fn refuse_by_size(experiment: &Experiment, sizes: &Sizes, room: Room<'_>) ->
     {
         return Err(Error::new(ErrorKind::Experiment, why));
     }
-    room("the run", least(experiment, sizes, &[]))
+    room("the run", least(experiment, sizes, &[], &[]))
 }
 
-/// Bytes that a run will be predicted to need at least on a network of these sizes, with these jobs if they are known.
+/// Bytes that a run will be predicted to need at least on a network of these sizes, with these jobs and links if they are known.
 #[must_use]
-pub fn least(experiment: &Experiment, sizes: &Sizes, jobs: &[JobSetup]) -> u64 {
+pub fn least(experiment: &Experiment, sizes: &Sizes, jobs: &[JobSetup], links: &[LinkParams]) -> u64 {
     let tables = experiment.routing.as_ref().map_or(0, |routing| tables(routing, sizes));
     let Some(model) = experiment.model.as_ref().filter(|m| m.section.complete) else { return tables };
     let all = |count: u64| count.saturating_mul(experiment.rails);
     let Sizes { routers, terminals, ports, ends } = *sizes;
     let sizes =
         Sizes { routers: all(routers), terminals: all(terminals), ports: all(ports), ends: all(ends) };
-    let rows = (model.entry.least)(&Known { values: &model.section.values, sizes: &sizes, jobs });
+    let until = experiment.general.until().filter(|_| experiment.experiment.complete);
+    let values = &model.section.values;
+    let rows = (model.entry.least)(&Known { values, sizes: &sizes, jobs, links, until });
     tables.saturating_add(FIXED).saturating_add(rows)
 }
 
@@ -159,7 +161,9 @@ pub fn predicted(experiment: &Experiment, run: &dyn Run) -> Prediction {
 /// True unless a run is predicted to need less than what a network of its size needs at least: then one of the two is wrong. Faults leave less of a network.
 fn is_consistent(experiment: &Experiment, jobs: &[JobSetup], predicted: u64) -> bool {
     let sizes = experiment.fabric.as_ref().filter(|_| experiment.faults.is_none()).and_then(sizes);
-    sizes.is_none_or(|sizes| least(experiment, &sizes, jobs) <= predicted)
+    let links: Option<Vec<LinkParams>> =
+        links::build(experiment, &mut Diagnostics::default()).params.into_iter().collect();
+    sizes.is_none_or(|sizes| least(experiment, &sizes, jobs, &links.unwrap_or_default()) <= predicted)
 }
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {

@@ -21,6 +21,7 @@ use model::{
     section::{Chosen, Section},
     setup::{JobSetup, MAX_WINDOWS, Measure, Rail, Until},
 };
+use ranks::memory::sent::is_unknown;
 use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
 
 /// The run of the model that an experiment names; `None` if there are mistakes.
@@ -189,6 +190,14 @@ fn rail(experiment: &Experiment) -> Rail {
 /// The sizes of a job's messages are drawn from a distribution.
 fn draws_sizes(job: &Job) -> bool {
     [SIZE_DISTRIBUTION, SIZE_FILE].iter().any(|key| job.section.get(key.name).is_some())
+}
+
+/// True if tables are asked for that have rows of an unknown number of messages or operations.
+pub fn has_unknown_rows(experiment: &Experiment, options: &RunOptions, jobs: &[JobSetup]) -> bool {
+    let Some(Until::Time(until) | Until::WorkloadDone { limit: until }) = experiment.general.until() else {
+        return false;
+    };
+    is_unknown(jobs, until, &measure(experiment, options))
 }
 
 /// What `[output]` asks for; nothing if it has mistakes.

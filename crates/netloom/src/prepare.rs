@@ -43,6 +43,8 @@ pub struct Prepared {
     pub routing: Option<Report>,
     /// Memory that the run will need at most.
     pub memory: Prediction,
+    /// Tables are asked for whose rows are beside that: how many there will be is not known beforehand.
+    pub has_unknown_rows: bool,
     /// The scheduler that the experiment asks for; the run may have no use for it.
     pub scheduler: SchedulerKind,
     /// The schedulers among which the simulator chooses; none if the experiment names one.
@@ -182,6 +184,7 @@ pub fn prepare_resolved(
     }
     let memory = network::predicted(experiment, &*run);
     room("the run", memory.bytes)?;
+    let has_unknown_rows = parts::has_unknown_rows(experiment, options, run.jobs());
     phases.begin("looking for deadlocks");
     let routing = deadlocks::check_deadlock(experiment, &*run, &mut diagnostics);
     if !diagnostics.is_empty() {
@@ -201,6 +204,7 @@ pub fn prepare_resolved(
         model: model.entry,
         routing,
         memory,
+        has_unknown_rows,
         scheduler: experiment.scheduler.kind,
         candidates: schedule::candidates(experiment, options),
         intervals,

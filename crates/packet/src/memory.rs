@@ -1,7 +1,10 @@
 //! Predicts the memory of a run before it starts.
 
 mod channels;
+mod least;
 mod tables;
+
+pub use least::least;
 
 use crate::{
     adapter::order,
@@ -22,18 +25,17 @@ use crate::{
 };
 use base::{
     index::RouterId,
-    registry::find,
     time::{NEVER, Ps},
 };
 use fabric::graph::Peer;
-use model::{entry::Known, memory::Prediction, setup::Until};
+use model::{memory::Prediction, setup::Until};
 use ranks::memory::sent::{Cut, Sent, sent};
 use tables::size;
 
 /// Predicts the memory that a run needs at most: buffers that may be used are full, unless less is sent in the run's time.
 ///
 /// What sources send is read from them ([`sent`]), where it does not hang on answers. Channels that the routing does not use stay empty. A router with queues that no
-/// buffer bounds may hold all that is sent; if that is not known and the workload ends the run, what its queues hold beyond buffers is not counted.
+/// buffer bounds may hold all that is sent; if that is not known, or is a long program, and the workload ends the run, what its queues hold beyond buffers is not counted.
 /// Not counted either: a checkpoint while it is written, and what checkers keep.
 ///
 /// Rows are counted at their sizes. Pools double when they grow, but what is not touched takes no memory.
@@ -64,25 +66,6 @@ pub fn predict(setup: &Setup) -> Prediction {
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
-/// What a run takes on a network of these sizes, whatever is sent: the graph, empty rows, ranks.
-#[must_use]
-pub fn least(known: &Known<'_>) -> u64 {
-    let (sizes, vcs) = (known.sizes, known.values.int("vcs"));
-    let lines = sizes.ports.saturating_add(sizes.terminals);
-    let entry = |name: &str| find(router::registry::ROUTERS, name).map(|entry| (entry.bytes)(lines, vcs));
-    // With section [router] a router is a pipelined one, whatever its name. One from outside may take nothing.
-    let routers = entry(&known.values.text("router")).min(entry(router::registry::PIPELINED));
-    let parts = [
-        model::memory::graph(sizes.ports, sizes.terminals),
-        size(lines, size_of::<PortRow<()>>()),
-        size(lines.saturating_mul(vcs), size_of::<Vc<()>>()),
-        routers.unwrap_or(0),
-        size(sizes.terminals, size_of::<Terminal>()),
-        ranks::memory::least(known.jobs),
-    ];
-    parts.into_iter().fold(0, u64::saturating_add)
-}
-
 /// Parts that only some runs have.
 fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let fabric = &*setup.fabric;
@@ -90,7 +73,7 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let mut parts = Vec::new();
     let queues = (router::registry::chosen(&setup.packet).more_bytes)(setup);
     parts.extend((queues > 0).then_some(("queues of routers", queues)));
-    parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
+    parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window, held))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     let apart = u64::from(fabric.routers());
     parts.extend(counts_detours(setup).then(|| ("distances", size(apart * apart, 2))));
@@ -139,7 +122,7 @@ impl Held {
         let chunks = match (setup.until, sent) {
             // Queues without bound may hold whatever was sent.
             (Until::Time(_), None) if !setup.packet.router.rules.buffered => sendable(setup),
-            (_, Some(sent)) if !setup.packet.router.rules.buffered => sent.chunks,
+            (_, Some(sent)) if !setup.packet.router.rules.buffered && !sent.long => sent.chunks,
             (_, Some(sent)) => buffers.min(sent.chunks),
             _ => buffers.min(sendable(setup)),
         };
@@ -310,14 +293,14 @@ fn transport(terminals: u64, resilience: &Resilience) -> u64 {
 }
 
 /// Bytes of what a hybrid run learns: an entry per pair that may send in the window, and the predictor's table.
-fn latencies(setup: &Setup, window: base::time::Ps) -> u64 {
+fn latencies(setup: &Setup, window: Ps, held: &Held) -> u64 {
     /// An entry of the map by pairs, one of the table.
     const PAIR: u64 = 72 + 16;
     let terminals = u64::from(setup.fabric.terminals());
     let packets =
         setup.links[0].bandwidth.bytes_per_s() * window as f64 / 1e12 / f64::from(setup.packet.packet);
     let packets = (packets * terminals as f64) as u64;
-    terminals.saturating_mul(terminals).min(packets.max(1 << 20)).saturating_mul(PAIR)
+    held.pairs(setup, terminals).min(packets.max(1 << 20)).saturating_mul(PAIR)
 }
 
 /// Chunks that all terminals together can send in the run's time.

@@ -36,8 +36,11 @@ pub struct Sample {
     pub chunk_hops: u64,
     /// Backlog by link (chunks), if asked for: those that are not zero.
     pub ports: Vec<(LinkId, u32)>,
-    /// By terminal that lags: how far it is behind its schedule, and packets delivered from it so far.
+    /// By terminal that lags: how far it is behind its schedule, and packets delivered from it so far. Of what a series keeps the number alone is left, in [`Self::lagging`]: all
+    /// sources of a saturated run, at each tick, would take more memory than the rest.
     pub lags: Vec<Lag>,
+    /// Number of terminals that lag.
+    pub lagging: u64,
     /// Some source has more to send, or a packet is on its way.
     pub busy: bool,
     /// Chunks are on their way out to terminals, which may need no event.
@@ -75,6 +78,7 @@ impl Sample {
         self.chunk_hops += other.chunk_hops;
         self.ports.extend(other.ports);
         self.lags.extend(other.lags);
+        self.lagging += other.lagging;
         self.carried.extend(other.carried);
         self.busy |= other.busy;
         self.leaving |= other.leaving;
@@ -183,7 +187,7 @@ impl Sampler {
             if let Some(loads) = self.loads.as_mut().filter(|_| !carried.is_empty()) {
                 loads.keep(now, carried);
             }
-            self.samples.push(sample);
+            self.samples.push(Sample { lags: Vec::new(), ..sample });
         }
         self.stuck = dry && !done;
         !self.until_done || !(done || self.stuck)
@@ -293,6 +297,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
         // Packets that were handed over count as open until they are delivered.
         sample.busy |= oldest != NEVER || row.elsewhere;
         if oldest < now {
+            sample.lagging += 1;
             sample.lags.push(Lag { terminal, behind: now - oldest, packets: row.packets });
         }
     }

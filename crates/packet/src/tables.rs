@@ -111,7 +111,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
         push("buffered_bytes", Cell::Missing, (s.occupied * chunk) as f64);
         push("queued_bytes", Cell::Missing, (s.queued * chunk) as f64);
         push("chunk_hops_total", Cell::Missing, s.chunk_hops as f64);
-        push("lagging_sources", Cell::Missing, s.lags.len() as f64);
+        push("lagging_sources", Cell::Missing, s.lagging as f64);
         for &(link, backlog) in &s.ports {
             push("port_backlog_bytes", Cell::U32(link.number()), (u64::from(backlog) * chunk) as f64);
         }

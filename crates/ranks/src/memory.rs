@@ -1,5 +1,6 @@
 //! Predicts the memory of rank programs.
 
+pub mod ends;
 pub mod sent;
 
 use crate::operations::Row;

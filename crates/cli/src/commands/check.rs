@@ -110,7 +110,8 @@ fn text(prepared: &Prepared, programs: &Programs) -> String {
         lines.push(("verdict", "Portals programs can run on this machine".to_owned()));
         return lined(&lines);
     }
-    lines.push(("memory", format!("at most {}", rounded(prepared.memory.bytes))));
+    let beside = if prepared.has_unknown_rows { ", and tables of as many rows as will come" } else { "" };
+    lines.push(("memory", format!("at most {}{beside}", rounded(prepared.memory.bytes))));
     for (part, bytes) in &prepared.memory.parts {
         lines.push(("", format!("{} {part}", rounded(*bytes))));
     }
@@ -170,6 +171,7 @@ fn object(prepared: &Prepared) -> Json {
         object["will_send"] = Json::Array(known);
     }
     object["would_take"] = cost::json(&cost::costs(prepared));
-    object["memory"] = json!({"bytes": prepared.memory.bytes, "parts": parts});
+    let unknown = prepared.has_unknown_rows;
+    object["memory"] = json!({"bytes": prepared.memory.bytes, "parts": parts, "unknown_rows": unknown});
     object
 }

@@ -1,9 +1,13 @@
 //! Bytes of what is kept for the tables of results: rows that are gathered in the run, and columns that are made of them when it is over.
 
-use crate::{measured::Row, setup::Setup};
-use base::{index::LinkId, time::Ps};
-use model::setup::Until;
-use ranks::memory::sent::Sent;
+use crate::{
+    measured::{Row, SeriesWindow},
+    sample::Sample,
+    setup::Setup,
+};
+use base::index::LinkId;
+use model::memory::written;
+use ranks::memory::{ends::windows, sent::Sent};
 use results::histogram::Moments;
 
 /// Bytes of a packet's row in columns: four of 32 bits, five of 64.
@@ -15,11 +19,7 @@ const PAIR: usize = 2 * (size_of::<Moments>() + 16) + 2 * 4 + 5 * 8 + 8;
 /// A number of the series: its time, name, link and value.
 const NUMBER: usize = 8 + 4 + 8 + 8;
 /// Numbers of a window that are not of a port.
-const NUMBERS: usize = 16;
-/// Values of a column that are encoded at a time, twice: as they are stored, and packed.
-const ENCODED: u64 = 1 << 20;
-/// Windows of a run that its workload ends: when that will be is not known, and this many seldom come.
-const WINDOWS: u64 = 64;
+const NUMBERS: usize = 13;
 
 /// Bytes of so many rows.
 pub fn size(rows: u64, bytes: usize) -> u64 {
@@ -43,7 +43,7 @@ pub fn parts(setup: &Setup, sent: Option<Sent>, chunks: u64) -> Vec<(&'static st
     if measure.messages {
         (most, kept) = (most.max(messages), kept + size(messages, row + MESSAGE));
     }
-    parts.push(("rows of tables", kept + size(most, row) + size(most.min(ENCODED), 16)));
+    parts.push(("rows of tables", kept + size(most, row) + written(most)));
     if measure.pairs {
         let terminals = u64::from(setup.fabric.terminals());
         let pairs = sent.map_or(0, |sent| sent.pairs);
@@ -53,16 +53,13 @@ pub fn parts(setup: &Setup, sent: Option<Sent>, chunks: u64) -> Vec<(&'static st
         let lines = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
         // Only ports at which something waits have a number.
         let ports = if measure.per_port { lines.min(chunks) } else { 0 };
-        let each = size(ports, NUMBER + size_of::<(LinkId, u32)>()) + (NUMBERS * NUMBER) as u64;
-        parts.push(("series", windows(setup.until, measure.window).saturating_mul(each)));
+        let sums =
+            size_of::<Sample>() + size_of::<SeriesWindow>() + setup.jobs.len() * 8 + 32 + NUMBERS * NUMBER;
+        let each = size(ports, NUMBER + size_of::<(LinkId, u32)>()) + sums as u64;
+        let rate = setup.links.first().map_or(1.0, |link| link.bandwidth.bytes_per_s());
+        let windows = windows(&setup.jobs, setup.until, measure.window, rate);
+        let rows = windows.saturating_mul(ports.saturating_add(NUMBERS as u64));
+        parts.push(("series", windows.saturating_mul(each).saturating_add(written(rows))));
     }
     parts
-}
-
-/// Windows of a run.
-fn windows(until: Until, window: Ps) -> u64 {
-    match until {
-        Until::Time(end) => end / window + 1,
-        Until::WorkloadDone { limit } => (limit / window + 1).min(WINDOWS),
-    }
 }

@@ -39,6 +39,8 @@ pub struct Sent {
     pub operations: u64,
     /// Chunks between nodes that are far from each other; all, for programs.
     pub far: u64,
+    /// Of a program that is too long to be read whole: some ranks stand for all.
+    pub long: bool,
 }
 
 /// Which ends are far from each other, if that is asked.
@@ -54,7 +56,7 @@ const OPERATIONS: u64 = 1 << 19;
 const LEAST: u64 = 1 << 10;
 
 /// Ranks that are read to see how dear one is.
-const FEW: u32 = 8;
+pub(super) const FEW: u32 = 8;
 
 impl Sent {
     /// Adds a message.
@@ -83,6 +85,7 @@ impl Sent {
             pairs: self.pairs.saturating_add(other.pairs),
             operations: self.operations.saturating_add(other.operations),
             far: self.far.saturating_add(other.far),
+            long: self.long || other.long,
         }
     }
 
@@ -99,11 +102,12 @@ impl Sent {
             pairs: times(self.pairs),
             operations: times(self.operations),
             far: times(self.far),
+            long: self.long,
         }
     }
 }
 
-/// What a job sends until then; `None` where answers decide it, where routers copy messages, or where a program is too long to be read and does not know how long.
+/// What a job sends until then; `None` where answers decide it, where routers copy messages, or where even a rank of a program is too long to be read and nothing says how long.
 ///
 /// Sources that are not read to the end are taken to go on at their mean rate, and ranks that are not read to be like those that are, four
 /// standard errors above their mean.
@@ -118,8 +122,8 @@ pub fn sent(job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Option<Sent> {
     }
 }
 
-/// Bytes of what is kept of the operations of programs for tables and time lines; 0 if nothing is kept of them. Programs that are too long to be read, and do not know
-/// how many they have, count as nothing.
+/// Bytes of what is kept of the operations of programs for tables and time lines; 0 if nothing is kept of them. Programs of which a rank is too long to be read, and that do
+/// not know how many they have, count as nothing.
 #[must_use]
 pub fn recorded(jobs: &[JobSetup], kept: bool) -> u64 {
     /// An operation: its row, that of its message, columns of both, and its text in time lines, which is kept twice while it is written.
@@ -148,38 +152,88 @@ pub fn listed(jobs: &[JobSetup], until: Ps, measure: &Measure) -> u64 {
     of(measure.messages, all.messages, MESSAGE).saturating_add(of(measure.pairs, all.pairs, PAIR))
 }
 
+/// True if tables are asked for whose rows no prediction counts: of messages that answers decide, of copies that routers make, of programs of which even a rank is too long
+/// to be read.
+#[must_use]
+pub fn is_unknown(jobs: &[JobSetup], until: Ps, measure: &Measure) -> bool {
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let is_listed = measure.packets || measure.messages || measure.pairs;
+    let is_asked = |job: &&JobSetup| is_listed || (measure.operations && job.work.program().is_some());
+    jobs.iter().filter(is_asked).any(|job| {
+        job.work.program().is_none_or(|p| p.total().is_none())
+            && sent(job, until, cut, &|_, _| true).is_none()
+    })
+}
+
 fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
-    let mut sent = Sent::default();
-    let mut batch = Batch::default();
+    let (mut all, mut left) = (Sent::default(), OPERATIONS);
     for rank in RankId::first(program.ranks()) {
-        let mut cursor = program.open(rank);
-        let mut peers = Vec::new();
-        loop {
-            batch.clear();
-            // What is damaged is told by the run.
-            if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
-                break;
-            }
-            sent.operations += batch.ops.len() as u64;
-            if sent.operations > OPERATIONS {
-                let all = program.total()?;
-                return Some(sent.times(all as f64 / sent.operations as f64));
-            }
-            for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
-                sent.add(op.amount, cut, true);
-                // Synchronous sends ask whatever their size.
-                if op.amount > cut.eager || op.mode == Mode::Synchronous {
-                    (0..2).for_each(|_| sent.add(1, cut, true));
-                }
-                peers.push(op.peer);
-            }
+        let (sent, ended) = of_script(program, rank, cut, left);
+        all = all.and(sent);
+        if !ended || (all.operations > OPERATIONS && rank.number() + 1 < program.ranks()) {
+            // It may know how many there are.
+            let known = program.total().map(|total| all.times(total as f64 / all.operations as f64));
+            return known.or_else(|| some_ranks(program, cut));
         }
-        peers.sort_unstable();
-        peers.dedup();
-        // A grant goes the other way.
-        sent.pairs += 2 * peers.len() as u64;
+        left = left.saturating_sub(sent.operations);
     }
-    Some(sent)
+    Some(all)
+}
+
+/// The same by some ranks that are read to their end; `None` if even one is too long.
+fn some_ranks(program: &dyn Program, cut: Cut) -> Option<Sent> {
+    let (mut all, mut left) = (Vec::new(), OPERATIONS);
+    for rank in super::asked(program.ranks(), super::ASKED) {
+        let (sent, ended) = of_script(program, rank, cut, left);
+        if !ended {
+            break;
+        }
+        all.push(sent);
+        left = left.saturating_sub(sent.operations);
+        if left == 0 {
+            break;
+        }
+    }
+    (!all.is_empty()).then(|| Sent { long: true, ..extrapolated(&all, program.ranks()) })
+}
+
+/// What a rank of a program sends within so many operations, and whether these are all.
+fn of_script(program: &dyn Program, rank: RankId, cut: Cut, most: u64) -> (Sent, bool) {
+    let (mut sent, mut batch) = (Sent::default(), Batch::default());
+    let (mut cursor, mut peers) = (program.open(rank), Vec::new());
+    loop {
+        batch.clear();
+        // What is damaged is told by the run.
+        let ended = cursor.fill(&mut batch).is_err() || batch.ops.is_empty();
+        if ended || sent.operations > most {
+            // A grant goes the other way.
+            sent.pairs = 2 * distinct(peers);
+            return (sent, ended);
+        }
+        sent.operations += batch.ops.len() as u64;
+        for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
+            sent.add(op.amount, cut, true);
+            // Synchronous sends ask whatever their size.
+            if op.amount > cut.eager || op.mode == Mode::Synchronous {
+                (0..2).for_each(|_| sent.add(1, cut, true));
+            }
+            peers.push(op.peer);
+        }
+    }
+}
+
+/// What so many ranks send, of whom these are some: four standard errors above their mean.
+fn extrapolated(some: &[Sent], ranks: u32) -> Sent {
+    let sum = some.iter().fold(Sent::default(), |sum, &sent| sum.and(sent));
+    let (asked, ranks) = (some.len() as f64, f64::from(ranks));
+    if asked >= ranks {
+        return sum;
+    }
+    let mean = sum.chunks as f64 / asked;
+    let squares: f64 = some.iter().map(|s| (s.chunks as f64 - mean).powi(2)).sum();
+    let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
+    let above = if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 };
+    sum.times(above * ranks / asked)
 }
 
 fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Sent {
@@ -193,16 +247,7 @@ fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, cut: Cut, far: F
     let dear = super::asked(ranks, FEW).map(|rank| of(rank).1).max().unwrap_or(0).max(1);
     let many = (READ / dear).clamp(u64::from(super::ASKED), u64::from(u32::MAX)) as u32;
     let all: Vec<Sent> = super::asked(ranks, many).map(|rank| of(rank).0).collect();
-    let sum = all.iter().fold(Sent::default(), |sum, &sent| sum.and(sent));
-    let (asked, ranks) = (all.len() as f64, f64::from(ranks));
-    if asked >= ranks {
-        return sum;
-    }
-    let mean = sum.chunks as f64 / asked;
-    let squares: f64 = all.iter().map(|s| (s.chunks as f64 - mean).powi(2)).sum();
-    let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
-    let above = if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 };
-    sum.times(above * ranks / asked)
+    extrapolated(&all, ranks)
 }
 
 /// What a rank sends until then, and how many messages were read.
@@ -250,8 +295,9 @@ fn distinct(mut peers: Vec<RankId>) -> u64 {
 mod tests {
     use super::*;
     use model::samples::open_loop;
+    use std::sync::Arc;
     use workload::program::{
-        Op,
+        Cursor, Damage, Op,
         list::{List, Rank, calc, recv, send},
     };
 
@@ -296,6 +342,73 @@ mod tests {
         let program = List::new(vec![synchronous, receiver]);
         let asked = of_program(&program, Cut { packet: 100, chunk: 10, eager: 1000 }).expect("it is short");
         assert_eq!(asked.messages, 3, "a synchronous send asks below the threshold, too");
+    }
+
+    /// A program that does not say how long it is.
+    struct Silent(Arc<List>);
+
+    /// Its ranks, and ranks that never end.
+    enum Read {
+        Listed(Box<dyn Cursor>),
+        Endless,
+    }
+
+    impl Cursor for Read {
+        fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+            match self {
+                Self::Listed(cursor) => cursor.fill(batch)?,
+                Self::Endless => batch.ops.extend([calc(5); 64]),
+            }
+            Ok(())
+        }
+    }
+
+    impl Program for Silent {
+        fn ranks(&self) -> u32 {
+            self.0.ranks().max(1)
+        }
+
+        fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+            Box::new(if self.0.ranks() > 0 { Read::Listed(self.0.open(rank)) } else { Read::Endless })
+        }
+
+        fn describe(&self, rank: RankId, origin: u32) -> String {
+            self.0.describe(rank, origin)
+        }
+    }
+
+    /// Of a long program some ranks are read: all operations are found, and messages too, though ranks differ. One of which no rank is read to its end is unknown.
+    #[test]
+    fn long_programs_are_estimated() {
+        let program = |ranks: u32, each: u32| {
+            let ranks = (0..ranks).map(|r| {
+                let mut rank = Rank::default();
+                (0..each)
+                    .for_each(|n| _ = rank.push(if n % (2 + r % 2) == 0 { send(1, 8, 0) } else { calc(5) }));
+                rank
+            });
+            Silent(Arc::new(List::new(ranks.collect())))
+        };
+        let cut = Cut { packet: 100, chunk: 10, eager: 1000 };
+        let found = of_program(&program(600, 2000), cut).expect("its ranks are short");
+        let within = |found: u64, real: f64| (1.0..1.25).contains(&(found as f64 / real));
+        assert!(found.long && within(found.operations, 1.2e6), "{found:?}");
+        assert!(within(found.messages, 300.0 * 2000.0 * (1.0 / 2.0 + 1.0 / 3.0)), "{found:?}");
+        assert!(!of_program(&program(100, 2000), cut).expect("it is short").long);
+        let endless = || program(0, 0);
+        assert_eq!(of_program(&endless(), cut), None);
+        let job = |program| JobSetup {
+            name: "job".to_owned(),
+            work: Work::Program(Arc::new(program)),
+            placement: (0..2).map(TerminalId::new).collect(),
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        };
+        let asked = Measure { operations: true, ..Measure::default() };
+        assert!(is_unknown(&[job(endless())], 100, &asked));
+        assert!(!is_unknown(&[job(program(2, 100))], 100, &asked));
+        assert!(!is_unknown(&[job(endless())], 100, &Measure::default()));
     }
 
     /// Few ranks are read whole, and what is sent at the end itself counts: ten messages of three packets each, of 10, 10 and 5 chunks.
