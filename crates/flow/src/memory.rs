@@ -23,15 +23,16 @@ use ranks::memory::{
 };
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank; fewer where programs have fewer messages. Where terminals offer more
+/// beforehand; a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages. Partners are those of traffic that says them, and 256 for each rank of programs. Where terminals offer more
 /// than their links carry, those that pile up by the end are added. Of those that are divided over paths, whose
 /// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
-    let Rows { ranks, pairs, parts: rows_of_network } = rows(links, &setup.jobs, setup.config.max_flows);
-    let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
+    let Rows { ranks, pairs, flows, parts: rows_of_network } =
+        rows(links, &setup.jobs, setup.config.max_flows, until);
+    let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     let operations = memory::sent::recorded(&setup.jobs, setup.measure.operations);
     let rows = memory::sent::listed(&setup.jobs, until, &setup.measure);
     parts.extend(
@@ -41,7 +42,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     parts.extend((setup.measure.window > 0).then(|| ("series", series(setup, links))));
     parts.extend(Some(("flows that pile up", piled(setup, until).saturating_mul(FLOW))).filter(|p| p.1 > 0));
     if let Some(width) = width(setup) {
-        let at_a_time = setup.config.max_flows.min(ranks.saturating_mul(10));
+        let at_a_time = flows.min(ranks.saturating_mul(10));
         parts.push(("divided routes", width.routes(pairs, at_a_time)));
         parts.push(("divided flows", width.flows(at_a_time)));
     }
@@ -66,7 +67,8 @@ fn series(setup: &FlowSetup, links: u64) -> u64 {
 pub fn least(known: &Known<'_>) -> u64 {
     let links = known.sizes.ports.saturating_add(known.sizes.terminals);
     let most = known.values.int(config::MAX_FLOWS);
-    let rows = rows(links, known.jobs, most).parts.into_iter().map(|p| p.1);
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = known.until.unwrap_or(Until::Time(0));
+    let rows = rows(links, known.jobs, most, until).parts.into_iter().map(|p| p.1);
     rows.fold(memory::least(known.jobs), u64::saturating_add)
 }
 
@@ -111,24 +113,40 @@ struct Rows {
     ranks: u64,
     /// Pairs of ranks that send to each other.
     pairs: u64,
+    /// Messages under way at a time.
+    flows: u64,
     parts: [(&'static str, u64); 3],
 }
 
-/// Rows of so many links and these jobs, of which `most` flows at a time.
-fn rows(links: u64, jobs: &[JobSetup], most: u64) -> Rows {
+/// Rows of so many links and of these jobs until then, of which `most` flows at a time.
+fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps) -> Rows {
     /// A route with its links, and what is known of its pair.
     const ROUTE: u64 = 320;
-    let ranks: u64 = jobs.iter().map(|j| j.placement.len() as u64).sum();
-    // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
-    let messages = memory::messages_of_a_rank(jobs, 256).max(1);
-    let flows = most.min(ranks.saturating_mul(messages.min(100)));
-    let pairs = ranks.saturating_mul(ranks.min(messages));
+    let (mut ranks, mut pairs, mut flows) = (0u64, 0u64, 0u64);
+    for job in jobs {
+        let own = job.placement.len() as u64;
+        let of_job = used(job, own, until);
+        (ranks, pairs, flows) = (ranks + own, pairs.saturating_add(of_job.0), flows.saturating_add(of_job.1));
+    }
+    let flows = most.min(flows);
     let parts = [
         ("links", links.saturating_mul(256)),
         ("routes", pairs.saturating_mul(ROUTE)),
         ("flows", flows.saturating_mul(FLOW)),
     ];
-    Rows { ranks, pairs, parts }
+    Rows { ranks, pairs, flows, parts }
+}
+
+/// Pairs of a job's ranks that send to each other, and how many messages it may have under way.
+fn used(job: &JobSetup, ranks: u64, until: Ps) -> (u64, u64) {
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let known = job.work.traffic().and_then(|_| sent(job, until, cut, &|_, _| false));
+    let Some(sent) = known else {
+        // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
+        let messages = memory::messages_of_a_rank(std::slice::from_ref(job), 256).max(1);
+        return (ranks.saturating_mul(ranks.min(messages)), ranks.saturating_mul(messages.min(100)));
+    };
+    (sent.pairs.min(ranks.saturating_mul(ranks)), sent.messages.min(ranks.saturating_mul(100)))
 }
 
 /// How wide divided routes are.

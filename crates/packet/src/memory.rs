@@ -136,6 +136,9 @@ impl Held {
                 many.saturating_add(terminals.max(queued)).min(sent.packets)
             }
         };
+        // Beside those that stay in the network while a surrogate is in its place as many are under way: sources keep the pace that it allowed.
+        let packets = if setup.hybrid.is_some() { packets.saturating_mul(2) } else { packets };
+        let packets = sent.map_or(packets, |sent| packets.min(sent.packets));
         let copies = copies(setup, chunks);
         Self { buffers, sent, chunks: chunks.saturating_mul(copies), packets: packets.saturating_mul(copies) }
     }

@@ -37,7 +37,7 @@ pub struct Sent {
     pub pairs: u64,
     /// Operations of programs.
     pub operations: u64,
-    /// Chunks between nodes that are far from each other; all, for programs.
+    /// Chunks between nodes that are far from each other.
     pub far: u64,
     /// Of a program that is too long to be read whole: some ranks stand for all.
     pub long: bool,
@@ -114,7 +114,10 @@ impl Sent {
 #[must_use]
 pub fn sent(job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Option<Sent> {
     match &job.work {
-        Work::Program(program) => of_program(&**program, cut),
+        Work::Program(program) => {
+            let place = |rank: RankId| job.placement.get(rank.index()).copied();
+            of_program(&**program, cut, &|a, b| place(a).zip(place(b)).is_none_or(|(a, b)| far(a, b)))
+        }
         Work::Traffic(traffic) => {
             let answers = traffic.closed_loop() || traffic.members(RankId::new(0)).is_some();
             (!answers).then(|| of_traffic(&**traffic, job, until.saturating_sub(job.start), cut, far))
@@ -130,7 +133,8 @@ pub fn recorded(jobs: &[JobSetup], kept: bool) -> u64 {
     const OPERATION: u64 = 800;
     let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
     let programs = jobs.iter().filter(|_| kept).filter_map(|job| job.work.program());
-    let count = |p: &dyn Program| p.total().or_else(|| of_program(p, cut).map(|sent| sent.operations));
+    let count =
+        |p: &dyn Program| p.total().or_else(|| of_program(p, cut, &|_, _| true).map(|sent| sent.operations));
     programs.fold(0, |sum, p| sum.saturating_add(count(&**p).unwrap_or(0).saturating_mul(OPERATION)))
 }
 
@@ -165,15 +169,15 @@ pub fn is_unknown(jobs: &[JobSetup], until: Ps, measure: &Measure) -> bool {
     })
 }
 
-fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
+fn of_program(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> bool) -> Option<Sent> {
     let (mut all, mut left) = (Sent::default(), OPERATIONS);
     for rank in RankId::first(program.ranks()) {
-        let (sent, ended) = of_script(program, rank, cut, left);
+        let (sent, ended) = of_script(program, rank, cut, left, &|to| far(rank, to));
         all = all.and(sent);
         if !ended || (all.operations > OPERATIONS && rank.number() + 1 < program.ranks()) {
             // It may know how many there are.
             let known = program.total().map(|total| all.times(total as f64 / all.operations as f64));
-            return known.or_else(|| some_ranks(program, cut));
+            return known.or_else(|| some_ranks(program, cut, far));
         }
         left = left.saturating_sub(sent.operations);
     }
@@ -181,10 +185,10 @@ fn of_program(program: &dyn Program, cut: Cut) -> Option<Sent> {
 }
 
 /// The same by some ranks that are read to their end; `None` if even one is too long.
-fn some_ranks(program: &dyn Program, cut: Cut) -> Option<Sent> {
+fn some_ranks(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> bool) -> Option<Sent> {
     let (mut all, mut left) = (Vec::new(), OPERATIONS);
     for rank in super::asked(program.ranks(), super::ASKED) {
-        let (sent, ended) = of_script(program, rank, cut, left);
+        let (sent, ended) = of_script(program, rank, cut, left, &|to| far(rank, to));
         if !ended {
             break;
         }
@@ -198,7 +202,13 @@ fn some_ranks(program: &dyn Program, cut: Cut) -> Option<Sent> {
 }
 
 /// What a rank of a program sends within so many operations, and whether these are all.
-fn of_script(program: &dyn Program, rank: RankId, cut: Cut, most: u64) -> (Sent, bool) {
+fn of_script(
+    program: &dyn Program,
+    rank: RankId,
+    cut: Cut,
+    most: u64,
+    far: &dyn Fn(RankId) -> bool,
+) -> (Sent, bool) {
     let (mut sent, mut batch) = (Sent::default(), Batch::default());
     let (mut cursor, mut peers) = (program.open(rank), Vec::new());
     loop {
@@ -212,10 +222,11 @@ fn of_script(program: &dyn Program, rank: RankId, cut: Cut, most: u64) -> (Sent,
         }
         sent.operations += batch.ops.len() as u64;
         for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
-            sent.add(op.amount, cut, true);
+            let far = far(op.peer);
+            sent.add(op.amount, cut, far);
             // Synchronous sends ask whatever their size.
             if op.amount > cut.eager || op.mode == Mode::Synchronous {
-                (0..2).for_each(|_| sent.add(1, cut, true));
+                (0..2).for_each(|_| sent.add(1, cut, far));
             }
             peers.push(op.peer);
         }
@@ -330,7 +341,9 @@ mod tests {
         [calc(5), send(1, 250, 0), send(1, 40, 0)].into_iter().for_each(|op| _ = from.push(op));
         [recv(0, 250, 0), recv(0, 40, 0)].into_iter().for_each(|op| _ = to.push(op));
         let program = List::new(vec![from, to]);
-        let of = |eager| of_program(&program, Cut { packet: 100, chunk: 10, eager }).expect("it is short");
+        let of = |eager| {
+            of_program(&program, Cut { packet: 100, chunk: 10, eager }, &|_, _| true).expect("it is short")
+        };
         let all = of(1000);
         assert_eq!((all.operations, all.messages, all.packets, all.bytes), (5, 2, 4, 290));
         let asked = of(100);
@@ -340,7 +353,8 @@ mod tests {
         let mut receiver = Rank::default();
         _ = receiver.push(recv(0, 40, 0));
         let program = List::new(vec![synchronous, receiver]);
-        let asked = of_program(&program, Cut { packet: 100, chunk: 10, eager: 1000 }).expect("it is short");
+        let asked = of_program(&program, Cut { packet: 100, chunk: 10, eager: 1000 }, &|_, _| true)
+            .expect("it is short");
         assert_eq!(asked.messages, 3, "a synchronous send asks below the threshold, too");
     }
 
@@ -390,13 +404,13 @@ mod tests {
             Silent(Arc::new(List::new(ranks.collect())))
         };
         let cut = Cut { packet: 100, chunk: 10, eager: 1000 };
-        let found = of_program(&program(600, 2000), cut).expect("its ranks are short");
+        let found = of_program(&program(600, 2000), cut, &|_, _| true).expect("its ranks are short");
         let within = |found: u64, real: f64| (1.0..1.25).contains(&(found as f64 / real));
         assert!(found.long && within(found.operations, 1.2e6), "{found:?}");
         assert!(within(found.messages, 300.0 * 2000.0 * (1.0 / 2.0 + 1.0 / 3.0)), "{found:?}");
-        assert!(!of_program(&program(100, 2000), cut).expect("it is short").long);
+        assert!(!of_program(&program(100, 2000), cut, &|_, _| true).expect("it is short").long);
         let endless = || program(0, 0);
-        assert_eq!(of_program(&endless(), cut), None);
+        assert_eq!(of_program(&endless(), cut, &|_, _| true), None);
         let job = |program| JobSetup {
             name: "job".to_owned(),
             work: Work::Program(Arc::new(program)),
