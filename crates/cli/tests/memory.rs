@@ -228,12 +228,20 @@ operations = true
     let of_links = [&series[..], &["model.kind=flow", "job.0.message=64 KiB", "job.0.load=0.9"]].concat();
     let sizes = ["model.packet=4 KiB", "model.chunk=4 KiB", "job.0.message=4 KiB", "job.0.load=0.98"];
     let of_ports = [&series[..], &sizes, &["output.per_port=true"]].concat();
-    let cases: [(&str, &str, &[&str], &str, u64); 7] = [
+    let past = [
+        "model.kind=hybrid",
+        "hybrid.director=times",
+        "hybrid.switch=[\"20 us\", \"40 us\"]",
+        "hybrid.window=5 us",
+        "fabric.link.terminal.vc_buffer=256 KiB",
+    ];
+    let cases: [(&str, &str, &[&str], &str, u64); 8] = [
         ("what waits", WAITS, &[], "packets", 2),
         ("tables of packets", WAITS, &uniform, "rows of tables", 2),
         ("delay", PROGRAM, &[], "tables of operations", 2),
         ("flow", PROGRAM, &["model.kind=flow"], "tables of operations", 2),
         ("matrices of arbiters", CLOCKED, &matrices, "queues of routers", 1),
+        ("hybrid", WAITS, &past, "packets past the network", 1),
         ("series of links", WAITS, &of_links, "series", 2),
         ("series of ports", WAITS, &of_ports, "series", 2),
     ];

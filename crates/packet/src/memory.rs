@@ -66,6 +66,10 @@ pub fn predict(setup: &Setup) -> Prediction {
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
+/// Bytes of a packet that bypasses the network: its message and place in the agenda, which double as they grow; its row where it is held back; copies of both while the network
+/// is entered again, and while the run is closed.
+const PAST: usize = 280;
+
 /// Parts that only some runs have.
 fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let fabric = &*setup.fabric;
@@ -74,6 +78,10 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let queues = (router::registry::chosen(&setup.packet).more_bytes)(setup);
     parts.extend((queues > 0).then_some(("queues of routers", queues)));
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window, held))));
+    // While a surrogate is in the network's place about as many are under way as the network held, since sources keep the pace that it allowed; twice as many where that was
+    // measured while buffers filled.
+    let past = held.sent.map_or(u64::MAX, |sent| sent.packets).min(held.packets.saturating_mul(2));
+    parts.extend(setup.hybrid.as_ref().map(|_| ("packets past the network", size(past, PAST))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     let apart = u64::from(fabric.routers());
     parts.extend(counts_detours(setup).then(|| ("distances", size(apart * apart, 2))));
@@ -136,9 +144,6 @@ impl Held {
                 many.saturating_add(terminals.max(queued)).min(sent.packets)
             }
         };
-        // Beside those that stay in the network while a surrogate is in its place as many are under way: sources keep the pace that it allowed.
-        let packets = if setup.hybrid.is_some() { packets.saturating_mul(2) } else { packets };
-        let packets = sent.map_or(packets, |sent| packets.min(sent.packets));
         let copies = copies(setup, chunks);
         Self { buffers, sent, chunks: chunks.saturating_mul(copies), packets: packets.saturating_mul(copies) }
     }
