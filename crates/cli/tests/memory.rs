@@ -98,6 +98,44 @@ fn a_prediction_is_at_least_what_is_taken_and_at_most_three_times_as_much() {
     assert!(ended >= if long { 200 } else { 3 }, "{ended} ended");
 }
 
+/// Rows that answers, windows or long ranks decide are beside the prediction, and it says so. What a long program sends within a time is predicted, though no buffer bounds it.
+#[test]
+fn what_nobody_foresees_is_said() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/dragonfly-72.toml");
+    let check = |set: &[&str], format: &str| {
+        let settings: Vec<&str> = set.iter().flat_map(|s| ["--set", s]).collect();
+        let run = netloom(&[&["check", example, "--format", format][..], &settings].concat());
+        assert_eq!(run.status, 0, "{set:?}: {}", run.err);
+        run.out
+    };
+    let json = |set: &[&str]| serde_json::from_str::<Json>(&check(set, "json")).expect("an object");
+    let answers = ["job.0.workload=ping-pong", "job.0.load=", "job.0.arrival=", "job.0.count=3"];
+    let listed = [&answers[..], &["output.messages=true"]].concat();
+    let windows =
+        ["experiment.duration=", "experiment.until=workload-done", "job.0.count=9", "output.window=1 us"];
+    for (set, unknown) in [
+        (&listed[..], true),
+        (&answers, false),
+        (&["output.messages=true"], false),
+        (&windows, true),
+        (&windows[..3], false),
+    ] {
+        assert_eq!(json(set)["memory"]["unknown_rows"], unknown, "{set:?}");
+        assert_eq!(
+            check(set, "text").contains("and tables of as many rows as will come"),
+            unknown,
+            "{set:?}"
+        );
+    }
+    let program = |iterations: &str| {
+        let set = ["job.0.workload=stencil", "job.0.load=", "job.0.arrival=", "job.0.message=", iterations];
+        let json = json(&[&set[..], &["model.router=output-queued"]].concat());
+        json["memory"]["bytes"].as_u64().expect("a prediction")
+    };
+    let (short, long) = (program("job.0.iterations=100"), program("job.0.iterations=2000"));
+    assert!(long >= short, "{long} of a long program, {short} of its beginning");
+}
+
 /// Clocked routers of 15 ports with eight virtual channels each.
 const CLOCKED: &str = r#"
 [experiment]

@@ -39,7 +39,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
         [("tables of operations", operations), ("rows of tables", rows)].into_iter().filter(|p| p.1 > 0),
     );
     parts.extend(rows_of_network);
-    parts.extend((setup.measure.window > 0).then(|| ("series", series(setup, links))));
+    parts.extend((setup.measure.window > 0).then(|| ("series", series(setup, links, pairs, until))));
     parts.extend(Some(("flows that pile up", piled(setup, until).saturating_mul(FLOW))).filter(|p| p.1 > 0));
     if let Some(width) = width(setup) {
         let at_a_time = flows.min(ranks.saturating_mul(10));
@@ -51,15 +51,50 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
 }
 
 /// Bytes of the series: what each link carried in each window, then columns of that.
-fn series(setup: &FlowSetup, links: u64) -> u64 {
+fn series(setup: &FlowSetup, links: u64, pairs: u64, until: Ps) -> u64 {
     /// A link and its bytes, in a list that doubles as it grows; its row of the table: time, quantity, link, value.
     const LINK: u64 = 2 * size_of::<(u32, f64)>() as u64 + ROW;
     const ROW: u64 = 8 + 4 + 8 + 8;
+    /// A message among others is under way for so many times as long as one alone, at most times.
+    const SLOW: f64 = 4.0;
     // Counts of a window are three rows; its list of links has a place.
-    let window = links.saturating_mul(LINK) + 3 * ROW + size_of::<SeriesWindow>() as u64 + 32;
-    let rate = setup.links.first().map_or(1.0, |link| link.bandwidth.bytes_per_s());
-    let windows = memory::ends::windows(&setup.jobs, setup.until, setup.measure.window, rate);
-    windows.saturating_mul(window).saturating_add(written(windows.saturating_mul(links)))
+    let own = 3 * ROW + size_of::<SeriesWindow>() as u64 + 32;
+    let (window, jobs) = (setup.measure.window, &setup.jobs);
+    // Links of a platform differ: there the time on them is left out.
+    let rate = setup.links.first().map_or(f64::INFINITY, |link| link.bandwidth.bytes_per_s());
+    let windows = memory::ends::windows(jobs, setup.until, window, rate);
+    let longest = longest(setup).unwrap_or(links);
+    let busy = windows.saturating_mul(links.min(pairs.saturating_mul(longest)));
+    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let known: Option<Vec<_>> = jobs.iter().map(|job| sent(job, until, cut, &|_, _| true)).collect();
+    let busy = known.map_or(busy, |sent| {
+        let in_windows = |bytes: f64| 2.0 + SLOW * bytes / rate * 1e12 / window as f64;
+        let each =
+            sent.iter().map(|s| s.messages as f64 * in_windows(s.bytes as f64 / s.messages.max(1) as f64));
+        busy.min((each.sum::<f64>() * longest as f64) as u64)
+    });
+    busy.saturating_mul(LINK).saturating_add(windows.saturating_mul(own)).saturating_add(written(busy))
+}
+
+/// Links of the longest of some paths between nodes of jobs; `None` without a routing.
+fn longest(setup: &FlowSetup) -> Option<u64> {
+    let routed = Routed { fabric: &setup.fabric, routing: &**setup.routing.as_ref()? };
+    let of = |(from, to): (TerminalId, TerminalId)| {
+        let asked = from != to && !setup.fabric.is_cut_off(from) && !setup.fabric.is_cut_off(to);
+        let stream = Stream::new(setup.seed, Purpose::Route, 0);
+        let path = asked.then(|| walk(routed, from, to, stream, None)).flatten();
+        path.map_or(0, |(path, _)| u64::from(path.routers) + 1)
+    };
+    let walked = setup.jobs.iter().flat_map(some_ends).map(of).max().unwrap_or(0);
+    Some(width(setup).map_or(0, |width| width.there).max(2 * walked))
+}
+
+/// Some pairs of a job's nodes.
+fn some_ends(job: &JobSetup) -> Vec<(TerminalId, TerminalId)> {
+    let ranks = &job.placement;
+    let (Some(&first), Some(&last)) = (ranks.first(), ranks.last()) else { return Vec::new() };
+    let middle = ranks[ranks.len() / 2];
+    vec![(first, last), (middle, first), (last, middle)]
 }
 
 /// What is certain before the network is built.
@@ -192,11 +227,7 @@ fn width(setup: &FlowSetup) -> Option<Width> {
             asked.then(|| links(routed, from, to, &|n| stream.owned_by(n << 24), most)).flatten()
         };
         for job in &setup.jobs {
-            let ranks = &job.placement;
-            let (Some(&first), Some(&last)) = (ranks.first(), ranks.last()) else { continue };
-            let middle = ranks[ranks.len() / 2];
-            let ends = [(first, last), (middle, first), (last, middle)];
-            widest = widest.max(ends.into_iter().filter_map(wide).max());
+            widest = widest.max(some_ends(job).into_iter().filter_map(wide).max());
         }
     }
     let back = setup.config.rules.cross > 0.0;

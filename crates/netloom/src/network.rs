@@ -1,6 +1,7 @@
 //! From a resolved experiment to its network: all planes of the fabric, what fails in it, and its routing.
 
 use crate::{
+    ends,
     error::{Error, ErrorKind},
     experiment::sections::Experiment,
     faults::{self, Broken},
@@ -127,8 +128,9 @@ pub fn least(experiment: &Experiment, sizes: &Sizes, jobs: &[JobSetup], links: &
     let Sizes { routers, terminals, ports, ends } = *sizes;
     let sizes =
         Sizes { routers: all(routers), terminals: all(terminals), ports: all(ports), ends: all(ends) };
-    let until = experiment.general.until().filter(|_| experiment.experiment.complete);
-    let values = &model.section.values;
+    let (values, until) = (&model.section.values, ends::until(experiment));
+    // Faults leave fewer links, and fewer that take what is sent.
+    let links = if experiment.faults.is_some() { &[] } else { links };
     let rows = (model.entry.least)(&Known { values, sizes: &sizes, jobs, links, until });
     tables.saturating_add(FIXED).saturating_add(rows)
 }

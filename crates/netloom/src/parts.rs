@@ -2,6 +2,7 @@
 
 use crate::{
     bursts,
+    ends::{ended_by, last_window, until},
     experiment::{jobs::Job, sections::Experiment},
     limits,
     links::Links,
@@ -19,7 +20,7 @@ use model::{
     ModelEntry, Parts, Run,
     parts::Written,
     section::{Chosen, Section},
-    setup::{JobSetup, MAX_WINDOWS, Measure, Rail, Until},
+    setup::{JobSetup, Measure, Rail, Until},
 };
 use ranks::memory::sent::is_unknown;
 use workload::registry::{SIZE_DISTRIBUTION, SIZE_FILE, Takes};
@@ -74,7 +75,7 @@ pub fn build(
 /// A run that its workload ends has an unknown number of windows: it ends where a million of them are full.
 fn bounded(until: Until, last: Option<Ps>, diagnostics: &mut Diagnostics) -> Until {
     let Some(window) = last else { return until };
-    let limit = window * MAX_WINDOWS;
+    let (Until::Time(limit) | Until::WorkloadDone { limit }) = ended_by(window);
     if window < NS {
         let message = format!(
             "the run ends at {} at the latest: its series then has a million windows",
@@ -82,14 +83,7 @@ fn bounded(until: Until, last: Option<Ps>, diagnostics: &mut Diagnostics) -> Unt
         );
         diagnostics.notes.push(message);
     }
-    Until::WorkloadDone { limit }
-}
-
-/// Length of a window, where as many as a series holds are full before the limit of a run that its workload ends.
-pub fn last_window(experiment: &Experiment) -> Option<Ps> {
-    let Some(Until::WorkloadDone { limit }) = experiment.general.until() else { return None };
-    let window = Some(&experiment.output).filter(|output| output.complete)?.values.time("window");
-    (window > 0 && window.saturating_mul(MAX_WINDOWS) < limit).then_some(window)
+    ended_by(window)
 }
 
 /// Sections of these jobs, one for each: those of jobs with mistakes are left out, as their jobs are.
@@ -192,12 +186,9 @@ fn draws_sizes(job: &Job) -> bool {
     [SIZE_DISTRIBUTION, SIZE_FILE].iter().any(|key| job.section.get(key.name).is_some())
 }
 
-/// True if tables are asked for that have rows of an unknown number of messages or operations.
+/// True if tables are asked for that have rows of an unknown number of messages, operations or windows.
 pub fn has_unknown_rows(experiment: &Experiment, options: &RunOptions, jobs: &[JobSetup]) -> bool {
-    let Some(Until::Time(until) | Until::WorkloadDone { limit: until }) = experiment.general.until() else {
-        return false;
-    };
-    is_unknown(jobs, until, &measure(experiment, options))
+    until(experiment).is_some_and(|until| is_unknown(jobs, until, &measure(experiment, options)))
 }
 
 /// What `[output]` asks for; nothing if it has mistakes.

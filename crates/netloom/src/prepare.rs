@@ -1,7 +1,7 @@
 //! From an experiment file to a setup that may run.
 
 use crate::{
-    assemble, deadlocks,
+    assemble, deadlocks, ends,
     error::{Error, ErrorKind},
     experiment::{
         self, resolved,
@@ -208,7 +208,7 @@ pub fn prepare_resolved(
         scheduler: experiment.scheduler.kind,
         candidates: schedule::candidates(experiment, options),
         intervals,
-        last_window: parts::last_window(experiment),
+        last_window: ends::last_window(experiment),
         input: input.clone(),
         options: *options,
         world: World::ALONE,

@@ -35,7 +35,7 @@ use tables::size;
 /// Predicts the memory that a run needs at most: buffers that may be used are full, unless less is sent in the run's time.
 ///
 /// What sources send is read from them ([`sent`]), where it does not hang on answers. Channels that the routing does not use stay empty. A router with queues that no
-/// buffer bounds may hold all that is sent; if that is not known, or is a long program, and the workload ends the run, what its queues hold beyond buffers is not counted.
+/// buffer bounds may hold all that is sent. If the workload ends the run and that is not known, or is a long program, what queues hold beyond buffers is not counted.
 /// Not counted either: a checkpoint while it is written, and what checkers keep.
 ///
 /// Rows are counted at their sizes. Pools double when they grow, but what is not touched takes no memory.
@@ -66,8 +66,8 @@ pub fn predict(setup: &Setup) -> Prediction {
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
-/// Bytes of a packet that bypasses the network: its message and place in the agenda, which double as they grow; its row where it is held back; copies of both while the network
-/// is entered again, and while the run is closed.
+/// Bytes of a packet that bypasses the network: its message and place in the agenda, which double as they grow, and its row where it is held back. Copies of both are
+/// made when the network is entered again, and when the run is closed.
 const PAST: usize = 280;
 
 /// Parts that only some runs have.
@@ -78,8 +78,7 @@ fn more(setup: &Setup, lines: u64, held: &Held) -> Vec<(&'static str, u64)> {
     let queues = (router::registry::chosen(&setup.packet).more_bytes)(setup);
     parts.extend((queues > 0).then_some(("queues of routers", queues)));
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window, held))));
-    // While a surrogate is in the network's place about as many are under way as the network held, since sources keep the pace that it allowed; twice as many where that was
-    // measured while buffers filled.
+    // Sources keep the pace that the network allowed, so about as many are under way as it held; twice as many where that was measured while buffers filled.
     let past = held.sent.map_or(u64::MAX, |sent| sent.packets).min(held.packets.saturating_mul(2));
     parts.extend(setup.hybrid.as_ref().map(|_| ("packets past the network", size(past, PAST))));
     parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
@@ -130,6 +129,7 @@ impl Held {
         let chunks = match (setup.until, sent) {
             // Queues without bound may hold whatever was sent.
             (Until::Time(_), None) if !setup.packet.router.rules.buffered => sendable(setup),
+            (Until::Time(_), Some(sent)) if !setup.packet.router.rules.buffered => sent.chunks,
             (_, Some(sent)) if !setup.packet.router.rules.buffered && !sent.long => sent.chunks,
             (_, Some(sent)) => buffers.min(sent.chunks),
             _ => buffers.min(sendable(setup)),

@@ -56,7 +56,7 @@ pub fn parts(setup: &Setup, sent: Option<Sent>, chunks: u64) -> Vec<(&'static st
         let sums =
             size_of::<Sample>() + size_of::<SeriesWindow>() + setup.jobs.len() * 8 + 32 + NUMBERS * NUMBER;
         let each = size(ports, NUMBER + size_of::<(LinkId, u32)>()) + sums as u64;
-        let rate = setup.links.first().map_or(1.0, |link| link.bandwidth.bytes_per_s());
+        let rate = setup.links.first().map_or(f64::INFINITY, |link| link.bandwidth.bytes_per_s());
         let windows = windows(&setup.jobs, setup.until, measure.window, rate);
         let rows = windows.saturating_mul(ports.saturating_add(NUMBERS as u64));
         parts.push(("series", windows.saturating_mul(each).saturating_add(written(rows))));

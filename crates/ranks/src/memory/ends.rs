@@ -13,8 +13,8 @@ const READ: u64 = 1 << 16;
 
 /// Windows of a run's series, for a prediction of what is kept of them; `bytes_per_s` is what a rank's link carries.
 ///
-/// Where the workload ends the run, each rank is taken to compute and send, one after the other, and to wait for others as long again. Where answers say how long it
-/// takes, and of ranks that are too long to be read, more windows than are predicted may come.
+/// A guess where the workload ends the run: each rank is taken to compute and send, one after the other, and to wait for others as long again. More windows come where ranks wait
+/// for long, where answers say how long it takes, and where ranks are too long to be read ([`super::sent::is_unknown`]).
 #[must_use]
 pub fn windows(jobs: &[JobSetup], until: Until, window: Ps, bytes_per_s: f64) -> u64 {
     /// So many come in any case, unless the limit is before them.
@@ -34,7 +34,7 @@ fn of_job(job: &JobSetup, limit: Ps, bytes_per_s: f64) -> Ps {
     let of_rank = |rank: RankId| match &job.work {
         Work::Program(program) => of_script(&**program, rank, bytes_per_s, job.compute_ppb),
         Work::Traffic(traffic) if traffic.closed_loop() => 0,
-        Work::Traffic(traffic) => of_source(&**traffic, rank, limit, bytes_per_s),
+        Work::Traffic(traffic) => of_source(&**traffic, rank, limit.saturating_sub(job.start), bytes_per_s),
     };
     let longest = super::asked(ranks, super::sent::FEW).map(of_rank).max().unwrap_or(0);
     job.start.saturating_add(longest)
@@ -66,11 +66,12 @@ fn of_source(traffic: &dyn Traffic, rank: RankId, limit: Ps, bytes_per_s: f64) -
     let mut block = [Message::default(); 64];
     while read < READ {
         let count = traffic.messages(rank, read, last, &mut block);
+        let mut taken = 0;
         for message in block[..count].iter().take_while(|m| m.time <= limit) {
-            (last, bytes) = (message.time, bytes + message.bytes as f64);
+            (last, bytes, taken) = (message.time, bytes + message.bytes as f64, taken + 1);
         }
-        read += count as u64;
-        if count < block.len() || last > limit {
+        read += taken as u64;
+        if taken < block.len() {
             break;
         }
     }

@@ -4,7 +4,7 @@ use base::{
     index::{RankId, TerminalId},
     time::Ps,
 };
-use model::setup::{JobSetup, Measure};
+use model::setup::{JobSetup, Measure, Until};
 use workload::{
     program::{Batch, Kind, Program, mpi::Mode},
     registry::Work,
@@ -156,17 +156,20 @@ pub fn listed(jobs: &[JobSetup], until: Ps, measure: &Measure) -> u64 {
     of(measure.messages, all.messages, MESSAGE).saturating_add(of(measure.pairs, all.pairs, PAIR))
 }
 
-/// True if tables are asked for whose rows no prediction counts: of messages that answers decide, of copies that routers make, of programs of which even a rank is too long
-/// to be read.
+/// True if tables are asked for whose rows no prediction counts: of messages that answers decide, of copies that routers make, of programs of which a rank is too long to be
+/// read, and of windows where the workload ends the run.
 #[must_use]
-pub fn is_unknown(jobs: &[JobSetup], until: Ps, measure: &Measure) -> bool {
+pub fn is_unknown(jobs: &[JobSetup], until: Until, measure: &Measure) -> bool {
     let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = until;
+    let is_read = |job: &JobSetup| sent(job, end, cut, &|_, _| true).is_some();
     let is_listed = measure.packets || measure.messages || measure.pairs;
-    let is_asked = |job: &&JobSetup| is_listed || (measure.operations && job.work.program().is_some());
-    jobs.iter().filter(is_asked).any(|job| {
-        job.work.program().is_none_or(|p| p.total().is_none())
-            && sent(job, until, cut, &|_, _| true).is_none()
-    })
+    let unknown = |job: &JobSetup| match job.work.program() {
+        Some(program) if !is_listed => measure.operations && program.total().is_none() && !is_read(job),
+        _ => is_listed && !is_read(job),
+    };
+    let ends_with_work = matches!(until, Until::WorkloadDone { .. });
+    (measure.window > 0 && ends_with_work && !jobs.is_empty()) || jobs.iter().any(unknown)
 }
 
 fn of_program(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> bool) -> Option<Sent> {
@@ -184,21 +187,16 @@ fn of_program(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> b
     Some(all)
 }
 
-/// The same by some ranks that are read to their end; `None` if even one is too long.
+/// The same by some ranks that are read to their end; `None` if one of them is too long: what others send says nothing of it.
 fn some_ranks(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> bool) -> Option<Sent> {
-    let (mut all, mut left) = (Vec::new(), OPERATIONS);
-    for rank in super::asked(program.ranks(), super::ASKED) {
-        let (sent, ended) = of_script(program, rank, cut, left, &|to| far(rank, to));
-        if !ended {
-            break;
-        }
-        all.push(sent);
-        left = left.saturating_sub(sent.operations);
-        if left == 0 {
-            break;
-        }
-    }
-    (!all.is_empty()).then(|| Sent { long: true, ..extrapolated(&all, program.ranks()) })
+    let ended = |rank: RankId| {
+        let (sent, ended) = of_script(program, rank, cut, OPERATIONS / 4, &|to| far(rank, to));
+        ended.then_some(sent)
+    };
+    let read = |many: u32| super::asked(program.ranks(), many).map(ended).collect::<Option<Vec<_>>>();
+    let dear = read(FEW)?.iter().map(|sent| sent.operations).max().unwrap_or(0).max(1);
+    let many = (OPERATIONS / dear).clamp(u64::from(FEW), u64::from(super::ASKED)) as u32;
+    Some(Sent { long: true, ..extrapolated(&read(many)?, program.ranks()) })
 }
 
 /// What a rank of a program sends within so many operations, and whether these are all.
@@ -240,10 +238,13 @@ fn extrapolated(some: &[Sent], ranks: u32) -> Sent {
     if asked >= ranks {
         return sum;
     }
-    let mean = sum.chunks as f64 / asked;
-    let squares: f64 = some.iter().map(|s| (s.chunks as f64 - mean).powi(2)).sum();
-    let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
-    let above = if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 };
+    let above = |count: fn(&Sent) -> u64| {
+        let mean = some.iter().map(|sent| count(sent) as f64).sum::<f64>() / asked;
+        let squares: f64 = some.iter().map(|sent| (count(sent) as f64 - mean).powi(2)).sum();
+        let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
+        if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 }
+    };
+    let above = above(|sent| sent.chunks).max(above(|sent| sent.operations));
     sum.times(above * ranks / asked)
 }
 
@@ -420,9 +421,9 @@ mod tests {
             compute_ppb: JobSetup::COMPUTE_AS_IS,
         };
         let asked = Measure { operations: true, ..Measure::default() };
-        assert!(is_unknown(&[job(endless())], 100, &asked));
-        assert!(!is_unknown(&[job(program(2, 100))], 100, &asked));
-        assert!(!is_unknown(&[job(endless())], 100, &Measure::default()));
+        assert!(is_unknown(&[job(endless())], Until::Time(100), &asked));
+        assert!(!is_unknown(&[job(program(2, 100))], Until::Time(100), &asked));
+        assert!(!is_unknown(&[job(endless())], Until::Time(100), &Measure::default()));
     }
 
     /// Few ranks are read whole, and what is sent at the end itself counts: ten messages of three packets each, of 10, 10 and 5 chunks.
