@@ -55,7 +55,7 @@ fn series(setup: &FlowSetup, links: u64, pairs: u64, until: Ps) -> u64 {
     /// A link and its bytes, in a list that doubles as it grows; its row of the table: time, quantity, link, value.
     const LINK: u64 = 2 * size_of::<(u32, f64)>() as u64 + ROW;
     const ROW: u64 = 8 + 4 + 8 + 8;
-    /// A message among others is under way for so many times as long as one alone, at most times.
+    /// A message among others is taken to be under way for so many times as long as one alone.
     const SLOW: f64 = 4.0;
     // Counts of a window are three rows; its list of links has a place.
     let own = 3 * ROW + size_of::<SeriesWindow>() as u64 + 32;
@@ -65,8 +65,7 @@ fn series(setup: &FlowSetup, links: u64, pairs: u64, until: Ps) -> u64 {
     let windows = memory::ends::windows(jobs, setup.until, window, rate);
     let longest = longest(setup).unwrap_or(links);
     let busy = windows.saturating_mul(links.min(pairs.saturating_mul(longest)));
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
-    let known: Option<Vec<_>> = jobs.iter().map(|job| sent(job, until, cut, &|_, _| true)).collect();
+    let known: Option<Vec<_>> = jobs.iter().map(|job| sent(job, until, Cut::WHOLE, &|_, _| true)).collect();
     let busy = known.map_or(busy, |sent| {
         let in_windows = |bytes: f64| 2.0 + SLOW * bytes / rate * 1e12 / window as f64;
         let each =
@@ -114,13 +113,12 @@ const FLOW: u64 = 512;
 /// foreseen: that hangs on where routes meet.
 fn piled(setup: &FlowSetup, until: Ps) -> u64 {
     let Some(rate) = setup.links.first().map(|link| link.bandwidth.bytes_per_s()) else { return 0 };
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
     let of_job = |job: &JobSetup| {
         let offered = job.work.traffic().and_then(|t| t.offered_bytes_per_s())?;
         let share = job.placement.len() as f64 / job.nodes().max(1) as f64;
         let left = left_over(offered * share / rate);
         // Messages are read for it, and mostly none is left.
-        let messages = if left > 0.0 { sent(job, until, cut, &|_, _| false)?.messages } else { 0 };
+        let messages = if left > 0.0 { sent(job, until, Cut::WHOLE, &|_, _| false)?.messages } else { 0 };
         Some((messages as f64 * left).ceil() as u64)
     };
     let all: u64 = setup.jobs.iter().filter_map(of_job).fold(0, u64::saturating_add);
@@ -174,8 +172,7 @@ fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps) -> Rows {
 
 /// Pairs of a job's ranks that send to each other, and how many messages it may have under way.
 fn used(job: &JobSetup, ranks: u64, until: Ps) -> (u64, u64) {
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
-    let known = job.work.traffic().and_then(|_| sent(job, until, cut, &|_, _| false));
+    let known = job.work.traffic().and_then(|_| sent(job, until, Cut::WHOLE, &|_, _| false));
     let Some(sent) = known else {
         // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
         let messages = memory::messages_of_a_rank(std::slice::from_ref(job), 256).max(1);

@@ -2,7 +2,7 @@
 
 use crate::{
     bursts,
-    ends::{ended_by, last_window, until},
+    ends::{last_window, until},
     experiment::{jobs::Job, sections::Experiment},
     limits,
     links::Links,
@@ -13,7 +13,7 @@ use crate::{
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
-    time::{NS, Ps},
+    time::NS,
     units::print_time,
 };
 use model::{
@@ -44,6 +44,7 @@ pub fn build(
         limits::check_delays(&model.section, diagnostics);
     }
     let general = &experiment.general;
+    note_windows(experiment, diagnostics);
     let measure = measure(experiment, options);
     let sections = sections_of(experiment, &jobs);
     let parts = Parts {
@@ -56,10 +57,7 @@ pub fn build(
         jobs,
         scheduling,
         seed: general.seed,
-        until: general
-            .until()
-            .filter(|_| experiment.experiment.complete)
-            .map(|until| bounded(until, last_window(experiment), diagnostics)),
+        until: until(experiment),
         warmup: general.warmup,
         measure,
         check: options.checkers,
@@ -73,17 +71,16 @@ pub fn build(
 }
 
 /// A run that its workload ends has an unknown number of windows: it ends where a million of them are full.
-fn bounded(until: Until, last: Option<Ps>, diagnostics: &mut Diagnostics) -> Until {
-    let Some(window) = last else { return until };
-    let (Until::Time(limit) | Until::WorkloadDone { limit }) = ended_by(window);
-    if window < NS {
-        let message = format!(
-            "the run ends at {} at the latest: its series then has a million windows",
-            print_time(limit)
-        );
-        diagnostics.notes.push(message);
+fn note_windows(experiment: &Experiment, diagnostics: &mut Diagnostics) {
+    if last_window(experiment).is_none_or(|window| window >= NS) {
+        return;
     }
-    ended_by(window)
+    if let Some(Until::WorkloadDone { limit }) = until(experiment) {
+        let limit = print_time(limit);
+        diagnostics
+            .notes
+            .push(format!("the run ends at {limit} at the latest: its series then has a million windows"));
+    }
 }
 
 /// Sections of these jobs, one for each: those of jobs with mistakes are left out, as their jobs are.

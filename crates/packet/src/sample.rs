@@ -308,6 +308,28 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more
 mod tests {
     use super::*;
 
+    /// A series keeps how many sources lag, and half of the run which ones: verdicts need those.
+    #[test]
+    fn series_keep_the_number_of_those_that_lag() {
+        let lag = |n| Lag { terminal: TerminalId::new(n), behind: 5, packets: 1 };
+        let mut sampler = Sampler::new(10, 40, 0, false, false);
+        for now in [10, 20, 30] {
+            let half = |lags: Vec<Lag>| Share {
+                sample: Sample {
+                    time: now,
+                    lagging: lags.len() as u64,
+                    lags,
+                    busy: true,
+                    ..Sample::default()
+                },
+            };
+            sampler.take_note(now, half(vec![lag(3), lag(2)]).with(half(vec![lag(1)])), false);
+        }
+        let kept: Vec<_> = sampler.samples.iter().map(|s| (s.time, s.lagging, s.lags.len())).collect();
+        assert_eq!(kept, [(10, 3, 0), (20, 3, 0), (30, 3, 0)]);
+        assert_eq!(sampler.half.expect("it was taken").lags, [lag(1), lag(2), lag(3)]);
+    }
+
     /// What is delivered counts at half of the run, no later.
     #[test]
     fn who_asks_what_was_delivered() {

@@ -22,6 +22,11 @@ pub struct Cut {
     pub eager: u64,
 }
 
+impl Cut {
+    /// Not at all: a message is a packet of one chunk, and none is asked for.
+    pub const WHOLE: Self = Self { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+}
+
 /// Messages of jobs, cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
@@ -131,10 +136,10 @@ pub fn sent(job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Option<Sent> {
 pub fn recorded(jobs: &[JobSetup], kept: bool) -> u64 {
     /// An operation: its row, that of its message, columns of both, and its text in time lines, which is kept twice while it is written.
     const OPERATION: u64 = 800;
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
     let programs = jobs.iter().filter(|_| kept).filter_map(|job| job.work.program());
-    let count =
-        |p: &dyn Program| p.total().or_else(|| of_program(p, cut, &|_, _| true).map(|sent| sent.operations));
+    let count = |p: &dyn Program| {
+        p.total().or_else(|| of_program(p, Cut::WHOLE, &|_, _| true).map(|sent| sent.operations))
+    };
     programs.fold(0, |sum, p| sum.saturating_add(count(&**p).unwrap_or(0).saturating_mul(OPERATION)))
 }
 
@@ -149,9 +154,10 @@ pub fn listed(jobs: &[JobSetup], until: Ps, measure: &Measure) -> u64 {
     if !(measure.messages || measure.pairs) {
         return 0;
     }
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
-    let all =
-        jobs.iter().filter_map(|job| sent(job, until, cut, &|_, _| true)).fold(Sent::default(), Sent::and);
+    let all = jobs
+        .iter()
+        .filter_map(|job| sent(job, until, Cut::WHOLE, &|_, _| true))
+        .fold(Sent::default(), Sent::and);
     let of = |asked: bool, count: u64, bytes: u64| if asked { count.saturating_mul(bytes) } else { 0 };
     of(measure.messages, all.messages, MESSAGE).saturating_add(of(measure.pairs, all.pairs, PAIR))
 }
@@ -160,9 +166,8 @@ pub fn listed(jobs: &[JobSetup], until: Ps, measure: &Measure) -> u64 {
 /// read, and of windows where the workload ends the run.
 #[must_use]
 pub fn is_unknown(jobs: &[JobSetup], until: Until, measure: &Measure) -> bool {
-    let cut = Cut { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = until;
-    let is_read = |job: &JobSetup| sent(job, end, cut, &|_, _| true).is_some();
+    let is_read = |job: &JobSetup| sent(job, end, Cut::WHOLE, &|_, _| true).is_some();
     let is_listed = measure.packets || measure.messages || measure.pairs;
     let unknown = |job: &JobSetup| match job.work.program() {
         Some(program) if !is_listed => measure.operations && program.total().is_none() && !is_read(job),
