@@ -272,8 +272,42 @@ operations = true
         "hybrid.window=5 us",
         "fabric.link.terminal.vc_buffer=256 KiB",
     ];
+    // Each rank posts all its messages at once, and waits for them in the end.
+    let all_to_all = [
+        "fabric.terminals=384",
+        "job.0.ranks=384",
+        "job.0.workload=collective",
+        "job.0.operation=alltoall",
+        "job.0.vector=8 KiB",
+        "job.0.iterations=1",
+        "job.0.dims=",
+        "output.operations=false",
+    ];
+    let of_flows = [&all_to_all[..], &["model.kind=flow"]].concat();
+    let burst = [
+        "fabric.terminals=384",
+        "job.0.workload=all-to-all",
+        "job.0.message=8 KiB",
+        "model.kind=flow",
+        "model.packet=",
+        "model.chunk=",
+        "model.vcs=",
+        "model.router_delay=",
+    ];
+    // All send to few, whose links carry a small part of it.
+    let hot = [
+        "fabric.terminals=384",
+        "job.0.workload=hot-spot",
+        "job.0.hot=[0]",
+        "experiment.duration=10 us",
+        "model.kind=flow",
+        "model.packet=",
+        "model.chunk=",
+        "model.vcs=",
+        "model.router_delay=",
+    ];
     // Where a part is a little too large, such as matrices of which some rows stay untouched, all of it is taken away.
-    let cases: [(&str, &str, &[&str], &str, u64); 8] = [
+    let cases: [(&str, &str, &[&str], &str, u64); 12] = [
         ("what waits", WAITS, &[], "packets", 2),
         ("tables of packets", WAITS, &uniform, "rows of tables", 2),
         ("delay", PROGRAM, &[], "tables of operations", 2),
@@ -282,6 +316,10 @@ operations = true
         ("hybrid", WAITS, &past, "packets past the network", 1),
         ("series of links", WAITS, &of_links, "series", 2),
         ("series of ports", WAITS, &of_ports, "series", 1),
+        ("operations at a time", PROGRAM, &all_to_all, "operations", 1),
+        ("flows of programs", PROGRAM, &of_flows, "flows", 1),
+        ("flows of bursts", WAITS, &burst, "flows", 1),
+        ("flows that pile up", WAITS, &hot, "flows", 1),
     ];
     let file = folder.path().join("experiment.toml");
     let path = file.to_str().expect("a path in UTF-8");

@@ -1,7 +1,9 @@
 //! Predicts the memory of a run.
 
+mod under_way;
+
 use crate::{
-    config,
+    by_load, config,
     context::FlowSetup,
     network::{MAX_KEPT, division},
     observe::SeriesWindow,
@@ -21,17 +23,20 @@ use ranks::memory::{
     self,
     sent::{Cut, sent},
 };
+use under_way::UnderWay;
+use workload::registry::Work;
 
-/// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages. Partners are those of traffic that says them, and 256 for each rank of programs. Where terminals offer more
-/// than their links carry, those that pile up by the end are added. Of those that are divided over paths, whose
-/// memory grows with the width of their routes, ten for each rank are taken: where more are under way links cannot keep up.
+/// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is known of programs ([`memory::open`]) and found for
+/// open traffic ([`under_way`]). Elsewhere a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages. Where terminals offer more than their links carry,
+/// those that pile up by the end are added. Of those that are divided over paths, whose memory grows with the width of their routes, ten for each rank are taken at most: where
+/// more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
-    let Rows { ranks, pairs, flows, parts: rows_of_network } =
-        rows(links, &setup.jobs, setup.config.max_flows, until);
+    let known = under_way::under_way(setup);
+    let Rows { ranks, pairs, sharing, parts: rows_of_network } =
+        rows(links, &setup.jobs, setup.config.max_flows, until, known);
     let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     let operations = memory::sent::recorded(&setup.jobs, setup.measure.operations);
     let rows = memory::sent::listed(&setup.jobs, until, &setup.measure);
@@ -40,11 +45,15 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     );
     parts.extend(rows_of_network);
     parts.extend((setup.measure.window > 0).then(|| ("series", series(setup, links, pairs, until))));
-    parts.extend(Some(("flows that pile up", piled(setup, until).saturating_mul(FLOW))).filter(|p| p.1 > 0));
+    let piled = if known.is_none() { piled(setup, until) } else { 0 };
+    parts.extend(Some(("flows that pile up", piled.saturating_mul(FLOW))).filter(|p| p.1 > 0));
     if let Some(width) = width(setup) {
-        let at_a_time = flows.min(ranks.saturating_mul(10));
+        // Messages of a pair share its route, and count once in the solver, unless loads divide each, or its route is not kept.
+        let oblivious = setup.routing.as_ref().is_some_and(|routing| routing.facts().oblivious);
+        let is_kept = oblivious && setup.change.is_none() && pairs <= width.kept();
+        let at_a_time = sharing.min(ranks.saturating_mul(10));
         parts.push(("divided routes", width.routes(pairs, at_a_time)));
-        parts.push(("divided flows", width.flows(at_a_time)));
+        parts.push(("divided flows", width.flows(if is_kept { at_a_time.min(pairs) } else { at_a_time })));
     }
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
@@ -102,11 +111,14 @@ pub fn least(known: &Known<'_>) -> u64 {
     let links = known.sizes.ports.saturating_add(known.sizes.terminals);
     let most = known.values.int(config::MAX_FLOWS);
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = known.until.unwrap_or(Until::Time(0));
-    let rows = rows(links, known.jobs, most, until).parts.into_iter().map(|p| p.1);
+    // Of few ranks it is found on the network how many messages are under way.
+    let under_way =
+        if under_way::are_many(known.jobs) { None } else { Some(UnderWay { all: 0, sharing: 0 }) };
+    let rows = rows(links, known.jobs, most, until, under_way).parts.into_iter().map(|p| p.1);
     rows.fold(memory::least(known.jobs), u64::saturating_add)
 }
 
-/// Bytes of a flow, its message, its place in a bundle and in the solver.
+/// Bytes of a flow, its message, and its place in a bundle.
 const FLOW: u64 = 512;
 
 /// Flows of open traffic that are under way in the end because terminals send more than their links carry. What piles up behind links between routers is not
@@ -146,39 +158,50 @@ struct Rows {
     ranks: u64,
     /// Pairs of ranks that send to each other.
     pairs: u64,
-    /// Messages under way at a time.
-    flows: u64,
+    /// Messages that share links at a time.
+    sharing: u64,
     parts: [(&'static str, u64); 3],
 }
 
-/// Rows of so many links and of these jobs until then, of which `most` flows at a time.
-fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps) -> Rows {
+/// Rows of so many links and of these jobs until then; of `most` flows at a time, or of those that are known.
+fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps, known: Option<UnderWay>) -> Rows {
     /// A route with its links, and what is known of its pair.
-    const ROUTE: u64 = 320;
+    const ROUTE: u64 = 384;
+    /// Messages of a pair that share alike: their place on each link and in the solver, with that of the first of them.
+    const BUNDLE: u64 = 384;
     let (mut ranks, mut pairs, mut flows) = (0u64, 0u64, 0u64);
     for job in jobs {
         let own = job.placement.len() as u64;
-        let of_job = used(job, own, until);
+        let of_job = used(job, own, until, known.is_some());
         (ranks, pairs, flows) = (ranks + own, pairs.saturating_add(of_job.0), flows.saturating_add(of_job.1));
     }
-    let flows = most.min(flows);
+    let flows = most.min(flows).min(known.map_or(u64::MAX, |known| known.all));
+    let sharing = flows.min(known.map_or(u64::MAX, |known| known.sharing));
     let parts = [
         ("links", links.saturating_mul(256)),
         ("routes", pairs.saturating_mul(ROUTE)),
-        ("flows", flows.saturating_mul(FLOW)),
+        ("flows", flows.saturating_mul(FLOW).saturating_add(sharing.min(pairs).saturating_mul(BUNDLE))),
     ];
-    Rows { ranks, pairs, flows, parts }
+    Rows { ranks, pairs, sharing, parts }
 }
 
-/// Pairs of a job's ranks that send to each other, and how many messages it may have under way.
-fn used(job: &JobSetup, ranks: u64, until: Ps) -> (u64, u64) {
-    let known = job.work.traffic().and_then(|_| sent(job, until, Cut::WHOLE, &|_, _| false));
-    let Some(sent) = known else {
-        // Whatever a rank sends or is sent may make a pair, and a grant one the other way round.
-        let messages = memory::messages_of_a_rank(std::slice::from_ref(job), 256).max(1);
-        return (ranks.saturating_mul(ranks.min(messages)), ranks.saturating_mul(messages.min(100)));
-    };
-    (sent.pairs.min(ranks.saturating_mul(ranks)), sent.messages.min(ranks.saturating_mul(100)))
+/// Pairs of a job's ranks that send to each other, and how many messages it may have under way: all, if that is known of all jobs.
+fn used(job: &JobSetup, ranks: u64, until: Ps, is_known: bool) -> (u64, u64) {
+    let guessed = |at_once: u64| ranks.saturating_mul(100).saturating_add(at_once);
+    let known = sent(job, until, Cut::WHOLE, &|_, _| false);
+    let pairs = |pairs: u64| pairs.min(ranks.saturating_mul(ranks));
+    match (&job.work, known) {
+        (Work::Program(program), known) => {
+            let open = memory::open::open(&**program, Cut::WHOLE);
+            // A grant goes the other way round.
+            let read = open.pairs.saturating_mul(2);
+            (pairs(known.map_or(read, |sent| sent.pairs)), open.messages)
+        }
+        (Work::Traffic(_), Some(sent)) => {
+            (pairs(sent.pairs), sent.messages.min(if is_known { u64::MAX } else { guessed(sent.at_once) }))
+        }
+        (Work::Traffic(_), None) => (pairs(ranks.saturating_mul(256)), guessed(0)),
+    }
 }
 
 /// How wide divided routes are.
@@ -191,11 +214,16 @@ struct Width {
 }
 
 impl Width {
+    /// Routes that are kept at most.
+    fn kept(self) -> u64 {
+        MAX_KEPT as u64 / self.there
+    }
+
     /// Routes of so many pairs, and those that are not kept, of flows under way.
     fn routes(self, pairs: u64, flows: u64) -> u64 {
         // A link and its part on the way there; a link and its use, also of the way back.
         let each = self.there * (4 + 8) + self.both * 16;
-        let kept = pairs.min(MAX_KEPT as u64 / self.there);
+        let kept = pairs.min(self.kept());
         kept.saturating_add(flows.min(pairs - kept)).saturating_mul(each)
     }
 
@@ -218,26 +246,29 @@ fn width(setup: &FlowSetup) -> Option<Width> {
         return None;
     }
     for (fabric, routing) in networks.into_iter().flatten() {
-        let wide = |(from, to): (TerminalId, TerminalId)| {
+        let wide = |packets: u32, (from, to): (TerminalId, TerminalId)| {
             let asked = from != to && !fabric.is_cut_off(from) && !fabric.is_cut_off(to);
             let routed = Routed { fabric, routing: &**routing };
-            asked.then(|| links(routed, from, to, &|n| stream.owned_by(n << 24), most)).flatten()
+            asked.then(|| links(routed, from, to, &|n| stream.owned_by(n << 24), most, packets)).flatten()
         };
         for job in &setup.jobs {
-            widest = widest.max(some_ends(job).into_iter().filter_map(wide).max());
+            let largest = job.message.or_else(|| job.work.traffic()?.largest());
+            let packets = largest.map_or(WHOLE, by_load::packets);
+            widest = widest.max(some_ends(job).into_iter().filter_map(|ends| wide(packets, ends)).max());
         }
     }
     let back = setup.config.rules.cross > 0.0;
     widest.map(|there| Width { there, both: if back { 2 * there } else { there } })
 }
 
-/// Links of a message, if it is divided. Where it is by load, no packets meet.
+/// Links of a message, if it is divided. Where it is by load each of so many packets is asked, and no two meet.
 fn links(
     routed: Routed<'_>,
     source: TerminalId,
     destination: TerminalId,
     random: &dyn Fn(u64) -> Stream,
     most: u64,
+    packets: u32,
 ) -> Option<u64> {
     if routed.routing.facts().oblivious {
         return division(routed, source, destination, random, most)
@@ -246,7 +277,7 @@ fn links(
     }
     let (path, fixed) = walk(routed, source, destination, random(0), None)?;
     let between = u64::from(path.routers.saturating_sub(1));
-    (!fixed).then(|| most.min(2 + 2 * between * u64::from(WHOLE)))
+    (!fixed && packets > 1).then(|| most.min(2 + 2 * between * u64::from(packets)))
 }
 
 #[cfg(test)]
@@ -262,7 +293,10 @@ mod tests {
     };
     use model::samples::{int, link, routing, topology};
     use std::sync::Arc;
-    use workload::{program::list::List, registry::Work};
+    use workload::{
+        program::list::{List, Rank, send},
+        registry::Work,
+    };
 
     fn setup(algorithm: &str, rules: Rules) -> FlowSetup {
         let sizes = [
@@ -272,8 +306,17 @@ mod tests {
             ("global_ports_per_router", 2),
         ];
         let fabric = topology("dragonfly", &sizes.map(|(name, n)| (name, int(n))));
-        let (routing, work) =
-            (routing(&fabric, algorithm, &[]), Work::Program(Arc::new(List::new(Vec::new()))));
+        // Ten messages of each to others.
+        let hosts = fabric.terminals();
+        let rank = |source: u32| {
+            let mut rank = Rank::default();
+            (1..=10).for_each(|step| _ = rank.push(send((source + 7 * step) % hosts, 1 << 20, 0)));
+            rank
+        };
+        let (routing, work) = (
+            routing(&fabric, algorithm, &[]),
+            Work::Program(Arc::new(List::new((0..hosts).map(rank).collect()))),
+        );
         let setup = crate::samples::setup(&fabric, Some(routing), work, FlowConfig::new(rules));
         let links = vec![link(1_000_000_000, 1000, 2, 1024); fabric.classes().len()];
         FlowSetup { links, until: Until::Time(1_000_000_000), ..setup }

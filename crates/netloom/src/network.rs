@@ -22,7 +22,7 @@ use fabric::{
 use model::{
     Run,
     entry::Known,
-    memory::{FIXED, Prediction},
+    memory::{BESIDE, FIXED, Prediction},
     section::Chosen,
     setup::{Change, JobSetup, LinkParams},
 };
@@ -132,7 +132,8 @@ pub fn least(experiment: &Experiment, sizes: &Sizes, jobs: &[JobSetup], links: &
     // Faults leave fewer links, and fewer that take what is sent.
     let links = if experiment.faults.is_some() { &[] } else { links };
     let rows = (model.entry.least)(&Known { values, sizes: &sizes, jobs, links, until });
-    tables.saturating_add(FIXED).saturating_add(rows)
+    let certain = tables.saturating_add(rows);
+    certain.saturating_add(certain / BESIDE).saturating_add(FIXED)
 }
 
 /// Bytes of the routing's tables for sizes, at least.
@@ -146,13 +147,14 @@ pub fn predicted(experiment: &Experiment, run: &dyn Run) -> Prediction {
     let mut memory = run.memory();
     // A model from outside may predict nothing.
     let predicts = !memory.parts.is_empty();
-    memory.add("fixed", FIXED);
     if let Some((fabric, chosen)) = run.fabric().zip(experiment.routing.as_ref()) {
         let bytes = routing::bytes(fabric, chosen);
         if bytes > 0 {
             memory.add("routing's tables", bytes);
         }
     }
+    memory.add("allocator", memory.bytes / BESIDE);
+    memory.add("fixed", FIXED);
     debug_assert!(
         !predicts || is_consistent(experiment, run.jobs(), memory.bytes),
         "no run needs less than its network's rows"

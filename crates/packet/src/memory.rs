@@ -28,9 +28,16 @@ use base::{
     time::{NEVER, Ps},
 };
 use fabric::graph::Peer;
-use model::{memory::Prediction, setup::Until};
-use ranks::memory::sent::{Cut, Sent, sent};
+use model::{
+    memory::Prediction,
+    setup::{JobSetup, Until},
+};
+use ranks::memory::{
+    open::Open,
+    sent::{Cut, Sent, sent},
+};
 use tables::size;
+use workload::{program::Program, registry::Work};
 
 /// Predicts the memory that a run needs at most: buffers that may be used are full, unless less is sent in the run's time.
 ///
@@ -144,6 +151,10 @@ impl Held {
                 many.saturating_add(terminals.max(queued)).min(sent.packets)
             }
         };
+        let (chunks, packets) = match open(setup) {
+            Some(open) => (chunks.min(open.chunks), packets.min(open.packets)),
+            None => (chunks, packets),
+        };
         let copies = copies(setup, chunks);
         Self { buffers, sent, chunks: chunks.saturating_mul(copies), packets: packets.saturating_mul(copies) }
     }
@@ -183,8 +194,7 @@ fn all_sent(setup: &Setup, used: &[u16]) -> Option<Sent> {
         return None;
     }
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
-    let config = &setup.packet;
-    let cut = Cut { packet: config.packet.into(), chunk: config.chunk.into(), eager: config.eager };
+    let cut = cut(setup);
     let far = |a, b| setup.fabric.router_at(a) != setup.fabric.router_at(b);
     let mut all = Sent::default();
     for job in &setup.jobs {
@@ -197,6 +207,34 @@ fn all_sent(setup: &Setup, used: &[u16]) -> Option<Sent> {
         }
     }
     Some(all)
+}
+
+/// What jobs have under way at a time where programs wait for each other, which may be little beside buffers. `None` if no job is a program, if traffic does not say what it sends, or over a transport
+/// that sends again.
+fn open(setup: &Setup) -> Option<Sent> {
+    if setup.resilience.is_some() || setup.jobs.iter().all(|job| job.work.program().is_none()) {
+        return None;
+    }
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
+    let cut = cut(setup);
+    let of_job = |job: &JobSetup| match &job.work {
+        Work::Program(program) => Some(of_program(&**program, cut)),
+        Work::Traffic(_) => sent(job, until, cut, &|_, _| true),
+    };
+    setup.jobs.iter().map(of_job).try_fold(Sent::default(), |all, job| Some(all.and(job?)))
+}
+
+/// What a program has under way at a time: four times as much as if ranks kept step, since some run ahead of others.
+fn of_program(program: &dyn Program, cut: Cut) -> Sent {
+    const AHEAD: f64 = 4.0;
+    let Open { packets, chunks, .. } = ranks::memory::open::open(program, cut);
+    Sent { packets, chunks, ..Sent::default() }.times(AHEAD)
+}
+
+/// How messages are cut.
+fn cut(setup: &Setup) -> Cut {
+    let config = &setup.packet;
+    Cut { packet: config.packet.into(), chunk: config.chunk.into(), eager: config.eager }
 }
 
 /// What links of so many nodes take over of what their job sends.

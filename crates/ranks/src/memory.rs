@@ -1,12 +1,15 @@
 //! Predicts the memory of rank programs.
 
 pub mod ends;
+pub mod open;
 pub mod sent;
+mod some;
 
 use crate::operations::Row;
-use base::index::RankId;
 use model::{memory::Prediction, setup::JobSetup};
-use workload::program::{Batch, Kind, Op, Program, Step};
+use sent::Cut;
+use some::asked;
+use workload::program::{Batch, Op, Program, Step};
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,9 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
     for program in jobs.iter().filter_map(|j| j.work.program()) {
         let count = u64::from(program.ranks());
         ranks += count;
-        let total = program.total().unwrap_or_else(|| count.saturating_mul(at_a_time(&**program)));
+        let streamed =
+            || count.saturating_mul(at_a_time(&**program)).max(open::open(&**program, Cut::WHOLE).operations);
+        let total = program.total().unwrap_or_else(streamed);
         operations = operations.saturating_add(total);
     }
     if ranks == 0 {
@@ -68,48 +73,6 @@ pub fn least(jobs: &[JobSetup]) -> u64 {
     };
     let programs = jobs.iter().filter_map(|j| j.work.program());
     programs.map(|program| of_program(&**program)).fold(0, u64::saturating_add)
-}
-
-/// Messages that a rank of these jobs sends and receives in all, up to `most`; of traffic, and of programs that are not read to their end soon, `most`.
-/// Sampled: the largest number that any of some ranks has.
-#[must_use]
-pub fn messages_of_a_rank(jobs: &[JobSetup], most: u64) -> u64 {
-    let of_job = |job: &JobSetup| {
-        let program = job.work.program()?;
-        asked(program.ranks(), ASKED).map(|rank| messages(&**program, rank, most)).max()
-    };
-    jobs.iter().map(|job| of_job(job).unwrap_or(most)).max().unwrap_or(most)
-}
-
-/// So many ranks are read to their end; more would take longer than they tell.
-const ASKED: u32 = 64;
-
-/// So many ranks that stand for all: the first, and others in steps that have nothing in common with a grid of ranks. All, if there are few.
-fn asked(ranks: u32, most: u32) -> impl Iterator<Item = RankId> {
-    /// 2^32 times the golden ratio's fraction.
-    const STEP: u32 = 0x9e37_79b9;
-    let place = move |n: u32| match ranks > most {
-        true => ((u64::from(n.wrapping_mul(STEP)) * u64::from(ranks)) >> 32) as u32,
-        false => n,
-    };
-    (0..most.min(ranks)).map(move |n| RankId::new(place(n)))
-}
-
-fn messages(program: &dyn Program, rank: RankId, most: u64) -> u64 {
-    /// Operations that are read: a rank may compute for long and send nothing.
-    const READ: usize = 1 << 12;
-    let (mut cursor, mut batch) = (program.open(rank), Batch::default());
-    let (mut read, mut messages) = (0, 0);
-    while messages < most && read < READ {
-        batch.clear();
-        // What is damaged is told by the run.
-        if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
-            return messages;
-        }
-        read += batch.ops.len();
-        messages += batch.ops.iter().filter(|op| matches!(op.kind, Kind::Send | Kind::Recv)).count() as u64;
-    }
-    most
 }
 
 /// Operations of a rank that streams, in memory at a time: two batches, as rows go back when the next one is read. Sampled, since only its cursor knows.
@@ -141,38 +104,7 @@ fn at_a_time(program: &dyn Program) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::index::TerminalId;
-    use std::sync::Arc;
-    use workload::{
-        program::list::{List, Rank, calc, send},
-        registry::Work,
-    };
-
-    fn most(ranks: u32, ops: impl Fn(u32) -> (u32, Op)) -> u64 {
-        let rank = |r: u32| {
-            let (mut rank, (count, op)) = (Rank::default(), ops(r));
-            for _ in 0..count {
-                rank.push(op);
-            }
-            rank
-        };
-        let work = Work::Program(Arc::new(List::new((0..ranks).map(rank).collect())));
-        let placement = (0..ranks).map(TerminalId::new).collect();
-        let (name, start, compute_ppb) = ("job".to_owned(), 0, JobSetup::COMPUTE_AS_IS);
-        messages_of_a_rank(&[JobSetup { name, work, placement, message: None, start, compute_ppb }], 100)
-    }
-
-    /// Only every eighth rank sends, and not the first: a sample in steps of a power of two would miss all. Ranks that compute for long are not read to their end.
-    #[test]
-    fn the_sample_meets_those_that_send() {
-        for first in 0..8 {
-            let sends = |r: u32| if r % 8 == first { (30, send(0, 8, 0)) } else { (1, calc(5)) };
-            assert_eq!(most(4096, sends), 30, "ranks from {first} on");
-        }
-        assert_eq!(most(3, |_| (2, calc(5))), 0);
-        assert_eq!(most(2, |_| (5000, calc(5))), 100);
-        assert_eq!(most(2, |_| (500, send(0, 8, 0))), 100);
-    }
+    use workload::program::list::{List, Rank, send};
 
     /// Ranks on the edge of a grid have fewer neighbours than those within, and ranks in steps of a row are all on an edge.
     #[test]

@@ -1,5 +1,6 @@
 //! How long a run may take that its workload ends, as far as its sources say it before it begins.
 
+use super::some;
 use base::{index::RankId, time::Ps};
 use model::setup::{JobSetup, Until};
 use workload::{
@@ -36,7 +37,7 @@ fn of_job(job: &JobSetup, limit: Ps, bytes_per_s: f64) -> Ps {
         Work::Traffic(traffic) if traffic.closed_loop() => 0,
         Work::Traffic(traffic) => of_source(&**traffic, rank, limit.saturating_sub(job.start), bytes_per_s),
     };
-    let longest = super::asked(ranks, super::sent::FEW).map(of_rank).max().unwrap_or(0);
+    let longest = some::asked(ranks, super::sent::FEW).map(of_rank).max().unwrap_or(0);
     job.start.saturating_add(longest)
 }
 

@@ -1,12 +1,13 @@
 //! What jobs send at most in the time of a run: read from their sources, which are pure, before it begins.
 
+use super::some;
 use base::{
     index::{RankId, TerminalId},
     time::Ps,
 };
 use model::setup::{JobSetup, Measure, Until};
 use workload::{
-    program::{Batch, Kind, Program, mpi::Mode},
+    program::{Batch, Kind, Op, Program, mpi::Mode},
     registry::Work,
     traffic::{Message, Traffic},
 };
@@ -25,6 +26,11 @@ pub struct Cut {
 impl Cut {
     /// Not at all: a message is a packet of one chunk, and none is asked for.
     pub const WHOLE: Self = Self { packet: u64::MAX, chunk: u64::MAX, eager: u64::MAX };
+
+    /// True if a send asks before its message goes. Synchronous ones do whatever their size.
+    pub(super) fn asks(self, op: &Op) -> bool {
+        op.amount > self.eager || op.mode == Mode::Synchronous
+    }
 }
 
 /// Messages of jobs, cut.
@@ -44,6 +50,8 @@ pub struct Sent {
     pub operations: u64,
     /// Chunks between nodes that are far from each other.
     pub far: u64,
+    /// Messages that ranks create at one time, each at its worst; not of programs.
+    pub at_once: u64,
     /// Of a program that is too long to be read whole: some ranks stand for all.
     pub long: bool,
 }
@@ -79,6 +87,25 @@ impl Sent {
         debug_assert!(self.packets <= self.chunks, "a packet is a chunk at least");
     }
 
+    /// Adds the messages of a send.
+    pub(super) fn send(&mut self, op: &Op, cut: Cut, far: bool) {
+        self.add(op.amount, cut, far);
+        if cut.asks(op) {
+            (0..2).for_each(|_| self.add(1, cut, far));
+        }
+    }
+
+    /// Less these messages, if it has them.
+    pub(super) fn without(self, other: Self) -> Self {
+        Self {
+            messages: self.messages.saturating_sub(other.messages),
+            packets: self.packets.saturating_sub(other.packets),
+            chunks: self.chunks.saturating_sub(other.chunks),
+            bytes: self.bytes.saturating_sub(other.bytes),
+            ..self
+        }
+    }
+
     /// Adds what others send.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -90,6 +117,7 @@ impl Sent {
             pairs: self.pairs.saturating_add(other.pairs),
             operations: self.operations.saturating_add(other.operations),
             far: self.far.saturating_add(other.far),
+            at_once: self.at_once.saturating_add(other.at_once),
             long: self.long || other.long,
         }
     }
@@ -107,6 +135,7 @@ impl Sent {
             pairs: times(self.pairs),
             operations: times(self.operations),
             far: times(self.far),
+            at_once: times(self.at_once),
             long: self.long,
         }
     }
@@ -198,9 +227,9 @@ fn some_ranks(program: &dyn Program, cut: Cut, far: &dyn Fn(RankId, RankId) -> b
         let (sent, ended) = of_script(program, rank, cut, OPERATIONS / 4, &|to| far(rank, to));
         ended.then_some(sent)
     };
-    let read = |many: u32| super::asked(program.ranks(), many).map(ended).collect::<Option<Vec<_>>>();
+    let read = |many: u32| some::asked(program.ranks(), many).map(ended).collect::<Option<Vec<_>>>();
     let dear = read(FEW)?.iter().map(|sent| sent.operations).max().unwrap_or(0).max(1);
-    let many = (OPERATIONS / dear).clamp(u64::from(FEW), u64::from(super::ASKED)) as u32;
+    let many = (OPERATIONS / dear).clamp(u64::from(FEW), u64::from(some::ASKED)) as u32;
     Some(Sent { long: true, ..extrapolated(&read(many)?, program.ranks()) })
 }
 
@@ -225,12 +254,7 @@ fn of_script(
         }
         sent.operations += batch.ops.len() as u64;
         for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
-            let far = far(op.peer);
-            sent.add(op.amount, cut, far);
-            // Synchronous sends ask whatever their size.
-            if op.amount > cut.eager || op.mode == Mode::Synchronous {
-                (0..2).for_each(|_| sent.add(1, cut, far));
-            }
+            sent.send(op, cut, far(op.peer));
             peers.push(op.peer);
         }
     }
@@ -239,18 +263,16 @@ fn of_script(
 /// What so many ranks send, of whom these are some: four standard errors above their mean.
 fn extrapolated(some: &[Sent], ranks: u32) -> Sent {
     let sum = some.iter().fold(Sent::default(), |sum, &sent| sum.and(sent));
-    let (asked, ranks) = (some.len() as f64, f64::from(ranks));
-    if asked >= ranks {
+    let (asked, all) = (some.len() as f64, f64::from(ranks));
+    if asked >= all {
         return sum;
     }
     let above = |count: fn(&Sent) -> u64| {
-        let mean = some.iter().map(|sent| count(sent) as f64).sum::<f64>() / asked;
-        let squares: f64 = some.iter().map(|sent| (count(sent) as f64 - mean).powi(2)).sum();
-        let error = (squares / (asked - 1.0).max(1.0) / asked).sqrt();
-        if mean > 0.0 { 1.0 + 4.0 * error / mean } else { 1.0 }
+        let counts: Vec<f64> = some.iter().map(|sent| count(sent) as f64).collect();
+        some::above(&counts, ranks)
     };
     let above = above(|sent| sent.chunks).max(above(|sent| sent.operations));
-    sum.times(above * ranks / asked)
+    sum.times(above * all / asked)
 }
 
 fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, cut: Cut, far: Far<'_>) -> Sent {
@@ -261,9 +283,9 @@ fn of_traffic(traffic: &dyn Traffic, job: &JobSetup, until: Ps, cut: Cut, far: F
         let far = |to: RankId| job.placement.get(to.index()).is_none_or(|&to| far(from, to));
         of_rank(traffic, rank, until, each, cut, ranks, &far)
     };
-    let dear = super::asked(ranks, FEW).map(|rank| of(rank).1).max().unwrap_or(0).max(1);
-    let many = (READ / dear).clamp(u64::from(super::ASKED), u64::from(u32::MAX)) as u32;
-    let all: Vec<Sent> = super::asked(ranks, many).map(|rank| of(rank).0).collect();
+    let dear = some::asked(ranks, FEW).map(|rank| of(rank).1).max().unwrap_or(0).max(1);
+    let many = (READ / dear).clamp(u64::from(some::ASKED), u64::from(u32::MAX)) as u32;
+    let all: Vec<Sent> = some::asked(ranks, many).map(|rank| of(rank).0).collect();
     extrapolated(&all, ranks)
 }
 
@@ -278,6 +300,7 @@ fn of_rank(
     far: &dyn Fn(RankId) -> bool,
 ) -> (Sent, u64) {
     let (mut sent, mut peers, mut last) = (Sent::default(), Vec::new(), 0);
+    let (mut at_once, mut same) = (0, 0);
     let mut block = [Message::default(); 64];
     while sent.messages < most {
         let count = traffic.messages(rank, sent.messages, last, &mut block);
@@ -286,10 +309,12 @@ fn of_rank(
         for message in before {
             sent.add(message.bytes, cut, far(message.destination));
             peers.push(message.destination);
+            same = if message.time == last { same + 1 } else { 1 };
+            at_once = at_once.max(same);
             (last, taken) = (message.time, taken + 1);
         }
         if taken < block.len() {
-            sent.pairs = distinct(peers);
+            (sent.pairs, sent.at_once) = (distinct(peers), at_once);
             return (sent, sent.messages);
         }
     }
@@ -299,7 +324,9 @@ fn of_rank(
     let rest = sent.times(more.max(1.0));
     // Few partners many times each: these are all.
     let pairs = if seen * 8 < read { seen } else { rest.messages.min(u64::from(ranks)) };
-    (Sent { pairs, ..rest }, read)
+    // What comes at one time goes to others, and may go on beyond those that were read.
+    let at_once = if same == read { u64::from(ranks) } else { at_once };
+    (Sent { pairs, at_once, ..rest }, read)
 }
 
 fn distinct(mut peers: Vec<RankId>) -> u64 {

@@ -1,0 +1,209 @@
+//! How many operations ranks have open at a time, and messages under way: some ranks are read, and nothing is over before something must wait for it.
+//!
+//! So a rank that posts all it has and waits for it in the end has all of it open. A rank that waits for each receive has two messages under way: the one after the receive, and the
+//! one before, which others may not have taken yet.
+
+use super::{
+    sent::{Cut, FEW, Sent},
+    some,
+};
+use base::index::RankId;
+use std::collections::{BTreeMap, BTreeSet};
+use workload::program::{After, Batch, Kind, Op, Program};
+
+/// Operations that are read of all ranks, and at most of one.
+const READ: u64 = 1 << 19;
+const OF_RANK: u64 = READ / FEW as u64;
+
+/// What is open of all ranks at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// Operations that are read and not over, with the batch that is read next.
+    pub operations: u64,
+    /// Messages that are sent, and of which nobody knows that they have arrived.
+    pub messages: u64,
+    /// Packets and chunks of them, those included that ask and answer first.
+    pub packets: u64,
+    /// The same in chunks.
+    pub chunks: u64,
+    /// Pairs of ranks of which one sends to the other, not only at a time.
+    pub pairs: u64,
+}
+
+/// What a program has open at a time, all ranks at their worst, if its messages are cut so.
+///
+/// Of many ranks some stand for all, four standard errors above their mean, and no more than the largest of them; but the first for itself. Of long ranks the beginning stands for the rest.
+#[must_use]
+pub fn open(program: &dyn Program, cut: Cut) -> Open {
+    let (mut all, mut read) = (Vec::new(), 0);
+    for rank in some::asked(program.ranks(), some::ASKED) {
+        let mut reader = Reader::new(cut);
+        let mut cursor = program.open(rank);
+        let mut batch = Batch::default();
+        // What is damaged is told by the run.
+        while reader.read < OF_RANK && cursor.fill(&mut batch).is_ok() && !batch.ops.is_empty() {
+            reader.batch(&batch);
+            batch.clear();
+        }
+        read += reader.read;
+        all.push(Open { pairs: reader.peers.len() as u64, ..reader.most });
+        if read >= READ {
+            break;
+        }
+    }
+    // The first is asked in any case, and is often one of its kind: a root, a corner.
+    let whole = |count: fn(&Open) -> u64| {
+        let counts: Vec<f64> = all.iter().map(|open| count(open) as f64).collect();
+        let [first, others @ ..] = &counts[..] else { return 0 };
+        let largest = others.iter().copied().fold(0.0, f64::max);
+        let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
+        let of = program.ranks() - 1;
+        let each = (mean * some::above(others, of)).min(largest);
+        (first + each * f64::from(of)).ceil() as u64
+    };
+    Open {
+        operations: whole(|open| open.operations),
+        messages: whole(|open| open.messages),
+        packets: whole(|open| open.packets),
+        chunks: whole(|open| open.chunks),
+        pairs: whole(|open| open.pairs),
+    }
+}
+
+/// A rank as far as it is read.
+struct Reader {
+    cut: Cut,
+    read: u64,
+    /// Operations that started and are not over, by number.
+    started: BTreeMap<u64, Op>,
+    /// To whom it sends.
+    peers: BTreeSet<RankId>,
+    /// Sent since a receive was waited for, and between that and the one before.
+    now: Sent,
+    before: Sent,
+    most: Open,
+}
+
+impl Reader {
+    fn new(cut: Cut) -> Self {
+        let (started, peers) = (BTreeMap::new(), BTreeSet::new());
+        let (now, before) = (Sent::default(), Sent::default());
+        Self { cut, read: 0, started, peers, now, before, most: Open::default() }
+    }
+
+    fn batch(&mut self, batch: &Batch) {
+        let first = self.read;
+        self.most.operations = self.most.operations.max(self.started.len() as u64 + batch.ops.len() as u64);
+        let mut edges =
+            batch.edges.iter().filter(|edge| !edge.on_start).map(|e| (e.after, e.before)).collect::<Vec<_>>();
+        edges.sort_unstable();
+        let mut edges = edges.into_iter().peekable();
+        for (n, op) in (first..).zip(&batch.ops) {
+            while let Some((_, before)) = edges.next_if(|&(after, _)| after <= n) {
+                self.finish(before);
+            }
+            if op.after == After::Finish && n > 0 {
+                self.finish(n - 1);
+            }
+            match op.kind {
+                Kind::Send => {
+                    self.now.send(op, self.cut, true);
+                    self.peers.insert(op.peer);
+                }
+                Kind::Recv | Kind::Probe => {}
+                // What computes is over before long.
+                Kind::Calc | Kind::Join | Kind::JoinAny => continue,
+            }
+            self.started.insert(n, *op);
+            let (most, sum) = (&mut self.most, self.before.and(self.now));
+            most.messages = most.messages.max(sum.messages);
+            most.packets = most.packets.max(sum.packets);
+            most.chunks = most.chunks.max(sum.chunks);
+        }
+        self.read += batch.ops.len() as u64;
+        debug_assert!(self.started.len() as u64 <= self.read, "what started was read");
+    }
+
+    /// Something waits for it.
+    fn finish(&mut self, number: u64) {
+        let Some(op) = self.started.remove(&number) else { return };
+        match op.kind {
+            Kind::Recv => (self.before, self.now) = (self.now, Sent::default()),
+            // It has arrived.
+            Kind::Send if self.cut.asks(&op) => {
+                let mut arrived = Sent::default();
+                arrived.send(&op, self.cut, true);
+                self.now = self.now.without(arrived);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::program::list::{List, Rank, calc, recv, send};
+
+    const CUT: Cut = Cut { packet: 1000, chunk: 100, eager: 500 };
+
+    /// Ranks that are alike.
+    fn of(ranks: u32, rank: impl Fn(u32) -> Rank) -> Open {
+        open(&List::new((0..ranks).map(rank).collect()).in_batches(64), CUT)
+    }
+
+    /// Each posts its receives and sends, and waits for all of them before it computes: all are open, and all messages under way.
+    #[test]
+    fn what_is_waited_for_in_the_end_is_open_until_then() {
+        let posts = |count: u32| {
+            move |_: u32| {
+                let mut rank = Rank::default();
+                for n in 0..count {
+                    for op in [recv(1 + n % 2, 300, n), send(1 + n % 2, 300, n)] {
+                        rank.push(Op { after: After::Nothing, ..op });
+                    }
+                }
+                let last = rank.push(Op { after: After::Nothing, ..calc(5) });
+                (0..last).for_each(|before| rank.requires(last, before));
+                (0..100).for_each(|_| _ = rank.push(calc(1)));
+                rank
+            }
+        };
+        let found = of(3, posts(400));
+        assert!((3 * 800..=3 * 901).contains(&found.operations), "{found:?}");
+        let expected =
+            Open { operations: found.operations, messages: 1200, packets: 1200, chunks: 3600, pairs: 6 };
+        assert_eq!(found, expected);
+    }
+
+    /// A rank that waits for each message has two under way, however many it sends; one that waits for large messages which ask has one.
+    #[test]
+    fn what_is_waited_for_at_once_is_not_open_for_long() {
+        let chain = |ops: &[Op]| {
+            let mut rank = Rank::default();
+            for op in std::iter::repeat_n(ops, 1000).flatten() {
+                rank.push(Op { after: After::Finish, ..*op });
+            }
+            rank
+        };
+        assert_eq!(of(2, |_| chain(&[send(1, 300, 0), recv(1, 300, 0)])).messages, 4);
+        // The message, its request and its grant: 5 + 2 packets of 50 + 2 chunks.
+        let found = of(2, |_| chain(&[send(1, 5000, 0)]));
+        assert_eq!((found.messages, found.packets, found.chunks), (2 * 3, 2 * 7, 2 * 52));
+        // Small ones go at once, and nobody says that they arrived.
+        assert_eq!(of(2, |_| chain(&[send(1, 50, 0)])).messages, 2000);
+    }
+
+    /// A root sends to each of many ranks, which send nothing: it stands for itself.
+    #[test]
+    fn a_root_stands_for_itself() {
+        let root = |r: u32| {
+            let mut rank = Rank::default();
+            let peers = if r == 0 { 1..5000 } else { 0..0 };
+            peers.for_each(|peer| _ = rank.push(Op { after: After::Nothing, ..send(peer, 100, 0) }));
+            rank
+        };
+        let found = of(5000, root);
+        assert_eq!((found.messages, found.pairs), (4999, 4999));
+    }
+}
