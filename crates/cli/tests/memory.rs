@@ -134,6 +134,12 @@ fn what_nobody_foresees_is_said() {
     };
     let (short, long) = (program("job.0.iterations=100"), program("job.0.iterations=2000"));
     assert!(long >= short, "{long} of a long program, {short} of its beginning");
+    // Nobody reads a rank of it to its end. It is not taken to fill buffers either, before its network is built or after.
+    let roomy = ["job.0.iterations=10000000", "fabric.link.terminal.vc_buffer=8 MiB", "model.router=window"];
+    let set = ["job.0.workload=stencil", "job.0.load=", "job.0.arrival=", "job.0.message="];
+    let roomy = json(&[&set[..], &roomy].concat());
+    let bytes = roomy["memory"]["bytes"].as_u64().expect("a prediction");
+    assert!(bytes < 2 * short, "{bytes} of a program without end, {short} of its beginning");
 }
 
 /// Clocked routers of 15 ports with eight virtual channels each.

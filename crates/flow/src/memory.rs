@@ -26,10 +26,10 @@ use ranks::memory::{
 use under_way::UnderWay;
 use workload::registry::Work;
 
-/// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is known of programs ([`memory::open`]) and found for
-/// open traffic ([`under_way`]). Elsewhere a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages. Where terminals offer more than their links carry,
-/// those that pile up by the end are added. Of those that are divided over paths, whose memory grows with the width of their routes, ten for each rank are taken at most: where
-/// more are under way links cannot keep up.
+/// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time follows from what programs post before they wait
+/// ([`memory::open`]), and of open traffic from its first messages ([`under_way`]). Elsewhere a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages; where
+/// terminals offer more than their links carry, those that pile up by the end are added. Of those that are divided over paths, whose memory grows with the width of their routes, ten for each rank
+/// are taken at most: where more are under way links cannot keep up.
 #[must_use]
 pub fn predict(setup: &FlowSetup) -> Prediction {
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
@@ -163,44 +163,70 @@ struct Rows {
     parts: [(&'static str, u64); 3],
 }
 
-/// Rows of so many links and of these jobs until then; of `most` flows at a time, or of those that are known.
+/// Rows of so many links and of these jobs until then, of which `most` flows at a time; of open traffic those that are known, if they are.
 fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps, known: Option<UnderWay>) -> Rows {
     /// A route with its links, and what is known of its pair.
     const ROUTE: u64 = 384;
     /// Messages of a pair that share alike: their place on each link and in the solver, with that of the first of them.
     const BUNDLE: u64 = 384;
-    let (mut ranks, mut pairs, mut flows) = (0u64, 0u64, 0u64);
+    let mut all = Used::default();
+    let mut ranks = 0u64;
     for job in jobs {
         let own = job.placement.len() as u64;
-        let of_job = used(job, own, until, known.is_some());
-        (ranks, pairs, flows) = (ranks + own, pairs.saturating_add(of_job.0), flows.saturating_add(of_job.1));
+        let used = used(job, own, until);
+        ranks += own;
+        all.pairs = all.pairs.saturating_add(used.pairs);
+        all.flows = all.flows.saturating_add(used.flows);
+        all.guessed = all.guessed.saturating_add(used.guessed);
+        all.messages = all.messages.saturating_add(used.messages);
     }
-    let flows = most.min(flows).min(known.map_or(u64::MAX, |known| known.all));
-    let sharing = flows.min(known.map_or(u64::MAX, |known| known.sharing));
+    let of_traffic = known.map_or(UnderWay { all: all.guessed, sharing: all.guessed }, |known| UnderWay {
+        all: known.all.min(all.messages),
+        sharing: known.sharing.min(all.messages),
+    });
+    let flows = most.min(all.flows.saturating_add(of_traffic.all));
+    let sharing = flows.min(all.flows.saturating_add(of_traffic.sharing));
     let parts = [
         ("links", links.saturating_mul(256)),
-        ("routes", pairs.saturating_mul(ROUTE)),
-        ("flows", flows.saturating_mul(FLOW).saturating_add(sharing.min(pairs).saturating_mul(BUNDLE))),
+        ("routes", all.pairs.saturating_mul(ROUTE)),
+        ("flows", flows.saturating_mul(FLOW).saturating_add(sharing.min(all.pairs).saturating_mul(BUNDLE))),
     ];
-    Rows { ranks, pairs, sharing, parts }
+    Rows { ranks, pairs: all.pairs, sharing, parts }
 }
 
-/// Pairs of a job's ranks that send to each other, and how many messages it may have under way: all, if that is known of all jobs.
-fn used(job: &JobSetup, ranks: u64, until: Ps, is_known: bool) -> (u64, u64) {
-    let guessed = |at_once: u64| ranks.saturating_mul(100).saturating_add(at_once);
+/// What a job uses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    /// Pairs of ranks that send to each other.
+    pairs: u64,
+    /// Messages of a program under way at a time.
+    flows: u64,
+    /// Those of traffic, where nothing is known of them.
+    guessed: u64,
+    /// All messages of traffic.
+    messages: u64,
+}
+
+/// What a job of so many ranks uses until then.
+fn used(job: &JobSetup, ranks: u64, until: Ps) -> Used {
     let known = sent(job, until, Cut::WHOLE, &|_, _| false);
-    let pairs = |pairs: u64| pairs.min(ranks.saturating_mul(ranks));
+    let all_pairs = ranks.saturating_mul(ranks);
     match (&job.work, known) {
         (Work::Program(program), known) => {
             let open = memory::open::open(&**program, Cut::WHOLE);
             // A grant goes the other way round.
             let read = open.pairs.saturating_mul(2);
-            (pairs(known.map_or(read, |sent| sent.pairs)), open.messages)
+            let pairs = known.map_or(read, |sent| sent.pairs).min(all_pairs);
+            Used { pairs, flows: open.messages, ..Used::default() }
         }
         (Work::Traffic(_), Some(sent)) => {
-            (pairs(sent.pairs), sent.messages.min(if is_known { u64::MAX } else { guessed(sent.at_once) }))
+            let guessed = sent.messages.min(ranks.saturating_mul(100).saturating_add(sent.at_once));
+            Used { pairs: sent.pairs.min(all_pairs), guessed, messages: sent.messages, ..Used::default() }
         }
-        (Work::Traffic(_), None) => (pairs(ranks.saturating_mul(256)), guessed(0)),
+        (Work::Traffic(_), None) => {
+            let (pairs, guessed) = (ranks.saturating_mul(256).min(all_pairs), ranks.saturating_mul(100));
+            Used { pairs, guessed, messages: u64::MAX, ..Used::default() }
+        }
     }
 }
 

@@ -8,8 +8,7 @@ mod some;
 use crate::operations::Row;
 use model::{memory::Prediction, setup::JobSetup};
 use sent::Cut;
-use some::asked;
-use workload::program::{Batch, Op, Program, Step};
+use workload::program::{Op, Program, Step};
 
 /// How a model keeps operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +48,7 @@ pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
     for program in jobs.iter().filter_map(|j| j.work.program()) {
         let count = u64::from(program.ranks());
         ranks += count;
-        let streamed =
-            || count.saturating_mul(at_a_time(&**program)).max(open::open(&**program, Cut::WHOLE).operations);
-        let total = program.total().unwrap_or_else(streamed);
+        let total = program.total().unwrap_or_else(|| open::open(&**program, Cut::WHOLE).operations);
         operations = operations.saturating_add(total);
     }
     if ranks == 0 {
@@ -73,52 +70,4 @@ pub fn least(jobs: &[JobSetup]) -> u64 {
     };
     let programs = jobs.iter().filter_map(|j| j.work.program());
     programs.map(|program| of_program(&**program)).fold(0, u64::saturating_add)
-}
-
-/// Operations of a rank that streams, in memory at a time: two batches, as rows go back when the next one is read. Sampled, since only its cursor knows.
-fn at_a_time(program: &dyn Program) -> u64 {
-    /// Ranks that are asked.
-    const RANKS: u32 = 16;
-    /// Batches that each of them reads.
-    const BATCHES: u32 = 8;
-    /// Operations that are never exceeded by much, whatever the sample says.
-    const LEAST: u64 = 16;
-    let most = asked(program.ranks(), RANKS).map(|rank| {
-        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
-        let (mut before, mut most) = (0, 0);
-        for _ in 0..BATCHES {
-            batch.clear();
-            // What is damaged is told by the run.
-            if cursor.fill(&mut batch).is_err() || batch.ops.is_empty() {
-                break;
-            }
-            let now = batch.ops.len() as u64;
-            most = most.max(before + now);
-            before = now;
-        }
-        most
-    });
-    most.max().unwrap_or(0).max(LEAST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use workload::program::list::{List, Rank, send};
-
-    /// Ranks on the edge of a grid have fewer neighbours than those within, and ranks in steps of a row are all on an edge.
-    #[test]
-    fn the_sample_meets_the_inside_of_a_grid() {
-        let side = 64;
-        let column = |r: u32| r % side;
-        let inside = |r: u32| (1..side - 1).contains(&column(r)) && (side..side * (side - 1)).contains(&r);
-        let ranks = (0..side * side).map(|r| {
-            let mut rank = Rank::default();
-            (0..if inside(r) { 400 } else { 300 }).for_each(|_| {
-                rank.push(send(0, 8, 0));
-            });
-            rank
-        });
-        assert_eq!(at_a_time(&List::new(ranks.collect())), 400);
-    }
 }

@@ -14,6 +14,7 @@ use fabric::{
     routing::{Congestion, Hop, Routing},
 };
 use model::setup::{JobSetup, Until};
+use ranks::memory::sent::{Cut, sent};
 use workload::traffic::{Message, Traffic};
 
 /// Messages that are sent at most: tens of milliseconds.
@@ -43,13 +44,13 @@ pub struct UnderWay {
     pub sharing: u64,
 }
 
-/// Messages under way at a time at most, by what is said above. `None` where answers or programs decide what is sent, where the network changes or has several planes, and where
-/// there are too many ranks for the first messages of each. If not all are sent, the rest is taken to be like them.
+/// Messages of open traffic under way at a time at most, by what is said above; programs beside are left out. `None` where answers decide what is sent, where single messages have a rate of their own,
+/// where the network changes or has several planes, and where the first messages of each rank say too little: of too many ranks, of jobs that begin later or send at another pace than on the whole.
 ///
 /// Messages that share links have all a part and few all they need, so more are under way: twice as many where links carry with ease what they are offered, three times as many beyond.
 pub fn under_way(setup: &FlowSetup) -> Option<UnderWay> {
     const EASE: f64 = 0.8;
-    let Until::Time(until) = setup.until else { return None };
+    let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
     let changes = setup.change.is_some() || !setup.config.changes.is_empty();
     let routing = &**setup.routing.as_ref()?;
     if changes || setup.fabric.planes() > 1 {
@@ -61,9 +62,10 @@ pub fn under_way(setup: &FlowSetup) -> Option<UnderWay> {
     for (number, sent) in all.iter().enumerate() {
         let (end, latency) = links.send(sent, number as u64)?;
         under_way.extend([(sent.time, true), (end, false)]);
-        sharing.extend([((sent.time + latency).min(end), true), (end, false)]);
+        sharing.extend([((sent.time.saturating_add(latency)).min(end), true), (end, false)]);
     }
-    let load = links.busy.iter().copied().fold(0.0, f64::max) / seen as f64;
+    let span = all.last().map_or(1, |sent| sent.time.max(1));
+    let load = links.busy.iter().copied().fold(0.0, f64::max) / span as f64;
     debug_assert!(load >= 0.0, "nothing takes less than no time");
     // What links cannot carry goes on to grow.
     let longer = if load > 1.0 { until as f64 / seen as f64 } else { 1.0 };
@@ -74,7 +76,8 @@ pub fn under_way(setup: &FlowSetup) -> Option<UnderWay> {
 
 /// True if these are so many ranks that it is not looked.
 pub fn are_many(jobs: &[JobSetup]) -> bool {
-    jobs.iter().map(|job| job.placement.len()).sum::<usize>() > READ
+    let open = jobs.iter().filter(|job| job.work.program().is_none());
+    open.map(|job| job.placement.len()).sum::<usize>() > READ
 }
 
 /// The most that has begun and not ended at a time. What begins and ends at one time is there then.
@@ -89,27 +92,38 @@ fn most_at_a_time(mut changes: Vec<(Ps, bool)>) -> u64 {
     most
 }
 
-/// Messages of all ranks up to a time, and the time; in their order.
+/// Messages of all ranks up to a time, and the time; in their order. `None` unless these are all, or each job sends several of each rank in that time, and as much as on the whole within a factor of two.
 fn first_messages(jobs: &[JobSetup], until: Ps) -> Option<(Vec<Sent>, Ps)> {
-    let ranks: usize = jobs.iter().map(|job| job.placement.len()).sum();
+    let open = || jobs.iter().filter(|job| job.work.program().is_none());
+    let ranks: usize = open().map(|job| job.placement.len()).sum();
     let each = READ / ranks.max(1);
-    let (mut all, mut seen) = (Vec::new(), until);
-    for job in jobs {
+    let (mut all, mut seen, mut begins) = (Vec::new(), until, Vec::new());
+    for job in open() {
         let traffic = job.work.traffic()?;
-        let limited = traffic.rate(RankId::new(0), 0).is_some();
-        if traffic.closed_loop() || limited || traffic.members(RankId::new(0)).is_some() {
+        if traffic.closed_loop() || traffic.members(RankId::new(0)).is_some() {
             return None;
         }
+        begins.push(all.len());
         for rank in 0..job.placement.len() {
             let last = first_of(&**traffic, job, RankId::from_index(rank), until, each, &mut all)?;
             seen = seen.min(last);
         }
     }
-    all.retain(|sent| sent.time <= seen);
+    if seen < until {
+        begins.push(all.len());
+        for (job, of_job) in open().zip(begins.windows(2)) {
+            let found = all[of_job[0]..of_job[1]].iter().filter(|sent| sent.time <= seen).count() as f64;
+            let share = seen as f64 / until as f64;
+            let expected = sent(job, until, Cut::WHOLE, &|_, _| true)?.messages as f64 * share;
+            let few = found < (LEAST * job.placement.len()) as f64 / 2.0;
+            if few || found < expected / 2.0 || found > 2.0 * expected {
+                return None;
+            }
+        }
+        all.retain(|sent| sent.time <= seen);
+    }
     all.sort_by_key(|sent| (sent.time, sent.from));
-    // A job that begins later would be left out.
-    let known = seen == until || jobs.iter().all(|job| job.start == 0);
-    (known && seen > 0).then_some((all, seen))
+    (seen > 0).then_some((all, seen))
 }
 
 /// Appends the first messages of a rank, and returns until when these are all; `None` if there may be more, and these are too few.
@@ -132,6 +146,9 @@ fn first_of(
             }
             if read >= each {
                 return (read >= LEAST).then_some(last.saturating_add(job.start));
+            }
+            if traffic.rate(rank, read as u64).is_some() {
+                return None;
             }
             let to = *job.placement.get(message.destination.index())?;
             all.push(Sent { time, from: job.placement[rank.index()], to, bytes: message.bytes });
@@ -203,7 +220,17 @@ impl<'a> Links<'a> {
             self.pass(&mut passes, link, usize::from(port.class));
             match port.peer {
                 Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
-                Peer::Terminal(_) => return Some((passes.tail.ceil() as Ps, passes.latency as Ps)),
+                Peer::Terminal(_) => {
+                    // So much may be in flight at most, there and back.
+                    let capped = self
+                        .setup
+                        .config
+                        .rules
+                        .window
+                        .map_or(0.0, |w| passes.bytes * 2.0 * passes.latency / w);
+                    let end = passes.tail.max(time as f64 + passes.latency + capped);
+                    return Some((end.ceil() as Ps, passes.latency as Ps));
+                }
                 Peer::None => return None,
             }
             (hop.vc, hop.state, hop.visited) = (choice.vc, choice.state, hop.visited + 1);
@@ -295,6 +322,20 @@ mod tests {
         assert!((2_090_000..2_110_000).contains(&found.all), "{found:?}");
         let found = under_way(&long(sources(10 * US, false, 0))).expect("is known");
         assert_eq!(found, UnderWay { all: 18, sharing: 18 });
+        // Each begins at another time with more at once than is read of it.
+        let bursts = open_loop(|rank, index, _| {
+            let time = US * (index / 10_000 * 9 + u64::from(rank.number()) + 1);
+            Some(Message { time, destination: RankId::new(0), bytes: 1 })
+        });
+        assert_eq!(under_way(&long(bursts)), None);
+        // One of two jobs begins when the other has long sent all that is read.
+        let mut jobs = setup(sources(US, false, 0)).jobs;
+        let late = open_loop(|_, index, _| {
+            let time = 50_000 * US + index / 1000;
+            (index < 5000).then_some(Message { time, destination: RankId::new(0), bytes: 1000 })
+        });
+        jobs.extend(setup(late).jobs);
+        assert_eq!(under_way(&FlowSetup { jobs, ..long(sources(US, false, 0)) }), None);
         let at_once = open_loop(|_, _, _| Some(Message { time: 0, destination: RankId::new(0), bytes: 1 }));
         assert_eq!(under_way(&long(at_once)), None);
     }

@@ -60,9 +60,10 @@ fn sendable(known: &Known<'_>, terminal: &LinkParams, until: Ps) -> u64 {
     let of_job = |job: &JobSetup| {
         let ranks = job.placement.len() as f64;
         let most = ranks * (carried / cut.chunk as f64).floor();
+        // No more than is predicted of a program, however long it is.
+        let most = job.work.program().map_or(most, |p| most.min(super::of_program(&**p, cut).chunks as f64));
         // What answers decide counts as what links carry.
         let Some(sent) = sent(job, until, cut, &|_, _| false) else { return most };
-        let most = job.work.program().map_or(most, |p| most.min(super::of_program(&**p, cut).chunks as f64));
         let share = (ranks * carried / sent.bytes.max(1) as f64).min(1.0);
         (sent.chunks as f64 * share).min(ranks * turns(terminal) as f64).min(most)
     };

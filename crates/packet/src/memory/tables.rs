@@ -46,7 +46,7 @@ pub fn parts(setup: &Setup, sent: Option<Sent>, chunks: u64) -> Vec<(&'static st
     parts.push(("rows of tables", kept + size(most, row) + written(most)));
     if measure.pairs {
         let terminals = u64::from(setup.fabric.terminals());
-        let pairs = sent.map_or(0, |sent| sent.pairs);
+        let pairs = sent.map_or(0, |sent| sent.pairs.min(sent.messages));
         parts.push(("pairs", size(pairs.min(terminals * terminals), PAIR)));
     }
     if measure.window > 0 {

@@ -1,7 +1,7 @@
 //! How many operations ranks have open at a time, and messages under way: some ranks are read, and nothing is over before something must wait for it.
 //!
 //! So a rank that posts all it has and waits for it in the end has all of it open. A rank that waits for each receive has two messages under way: the one after the receive, and the
-//! one before, which others may not have taken yet.
+//! one before, which others may not have taken yet. Messages that wait longer, because ranks that should take them are far behind, are not foreseen.
 
 use super::{
     sent::{Cut, FEW, Sent},
@@ -14,6 +14,9 @@ use workload::program::{After, Batch, Kind, Op, Program};
 /// Operations that are read of all ranks, and at most of one.
 const READ: u64 = 1 << 19;
 const OF_RANK: u64 = READ / FEW as u64;
+
+/// Operations of a rank that are never exceeded by much, whatever is read.
+const LEAST_OPEN: u64 = 16;
 
 /// What is open of all ranks at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,19 +38,18 @@ pub struct Open {
 /// Of many ranks some stand for all, four standard errors above their mean, and no more than the largest of them; but the first for itself. Of long ranks the beginning stands for the rest.
 #[must_use]
 pub fn open(program: &dyn Program, cut: Cut) -> Open {
+    let few: Vec<(Open, u64)> =
+        some::asked(program.ranks(), FEW).map(|rank| of_rank(program, rank, cut)).collect();
+    let dear = few.iter().map(|(_, read)| read).sum::<u64>() / few.len().max(1) as u64;
+    // All ranks of a short program: few may be unlike the others.
+    let many =
+        if dear.saturating_mul(program.ranks().into()) <= READ { program.ranks() } else { some::ASKED };
     let (mut all, mut read) = (Vec::new(), 0);
-    for rank in some::asked(program.ranks(), some::ASKED) {
-        let mut reader = Reader::new(cut);
-        let mut cursor = program.open(rank);
-        let mut batch = Batch::default();
-        // What is damaged is told by the run.
-        while reader.read < OF_RANK && cursor.fill(&mut batch).is_ok() && !batch.ops.is_empty() {
-            reader.batch(&batch);
-            batch.clear();
-        }
-        read += reader.read;
-        all.push(Open { pairs: reader.peers.len() as u64, ..reader.most });
-        if read >= READ {
+    for rank in some::asked(program.ranks(), many) {
+        let (open, of_rank) = of_rank(program, rank, cut);
+        all.push(open);
+        read += of_rank;
+        if read >= READ && all.len() >= FEW as usize {
             break;
         }
     }
@@ -62,7 +64,7 @@ pub fn open(program: &dyn Program, cut: Cut) -> Open {
         (first + each * f64::from(of)).ceil() as u64
     };
     Open {
-        operations: whole(|open| open.operations),
+        operations: whole(|open| open.operations.max(LEAST_OPEN)),
         messages: whole(|open| open.messages),
         packets: whole(|open| open.packets),
         chunks: whole(|open| open.chunks),
@@ -70,10 +72,25 @@ pub fn open(program: &dyn Program, cut: Cut) -> Open {
     }
 }
 
+/// What a rank has open, and how many of its operations were read.
+fn of_rank(program: &dyn Program, rank: RankId, cut: Cut) -> (Open, u64) {
+    let mut reader = Reader::new(cut);
+    let mut cursor = program.open(rank);
+    let mut batch = Batch::default();
+    // What is damaged is told by the run.
+    while reader.read < OF_RANK && cursor.fill(&mut batch).is_ok() && !batch.ops.is_empty() {
+        reader.batch(&batch);
+        batch.clear();
+    }
+    (Open { pairs: reader.peers.len() as u64, ..reader.most }, reader.read)
+}
+
 /// A rank as far as it is read.
 struct Reader {
     cut: Cut,
     read: u64,
+    /// Operations of the batch before: their rows go back when the next one is read.
+    last: u64,
     /// Operations that started and are not over, by number.
     started: BTreeMap<u64, Op>,
     /// To whom it sends.
@@ -88,12 +105,14 @@ impl Reader {
     fn new(cut: Cut) -> Self {
         let (started, peers) = (BTreeMap::new(), BTreeSet::new());
         let (now, before) = (Sent::default(), Sent::default());
-        Self { cut, read: 0, started, peers, now, before, most: Open::default() }
+        Self { cut, read: 0, last: 0, started, peers, now, before, most: Open::default() }
     }
 
     fn batch(&mut self, batch: &Batch) {
         let first = self.read;
-        self.most.operations = self.most.operations.max(self.started.len() as u64 + batch.ops.len() as u64);
+        let (open, new) = (self.started.len() as u64, batch.ops.len() as u64);
+        self.most.operations = self.most.operations.max(open.max(self.last) + new);
+        self.last = new;
         let mut edges =
             batch.edges.iter().filter(|edge| !edge.on_start).map(|e| (e.after, e.before)).collect::<Vec<_>>();
         edges.sort_unstable();
@@ -128,7 +147,8 @@ impl Reader {
     fn finish(&mut self, number: u64) {
         let Some(op) = self.started.remove(&number) else { return };
         match op.kind {
-            Kind::Recv => (self.before, self.now) = (self.now, Sent::default()),
+            // Several that are waited for together are one step.
+            Kind::Recv if self.now.messages > 0 => (self.before, self.now) = (self.now, Sent::default()),
             // It has arrived.
             Kind::Send if self.cut.asks(&op) => {
                 let mut arrived = Sent::default();
@@ -205,5 +225,52 @@ mod tests {
         };
         let found = of(5000, root);
         assert_eq!((found.messages, found.pairs), (4999, 4999));
+    }
+
+    /// Ranks on the edge of a grid have fewer neighbours than those within, and ranks in steps of a row are all on an edge. A batch is all of a rank here.
+    #[test]
+    fn the_sample_meets_the_inside_of_a_grid() {
+        let side = 64;
+        let column = |r: u32| r % side;
+        let inside = |r: u32| (1..side - 1).contains(&column(r)) && (side..side * (side - 1)).contains(&r);
+        let rank = |r: u32| {
+            let mut rank = Rank::default();
+            (0..if inside(r) { 400 } else { 300 }).for_each(|_| _ = rank.push(send(0, 8, 0)));
+            rank
+        };
+        let ranks: Vec<Rank> = (0..side * side).map(rank).collect();
+        let found = open(&List::new(ranks), CUT);
+        let real = 400 * u64::from((side - 2) * (side - 2)) + 300 * u64::from(4 * (side - 1));
+        assert!((real..=400 * u64::from(side * side)).contains(&found.operations), "{found:?}");
+    }
+
+    /// A short program is read whole: one rank of many has all of it.
+    #[test]
+    fn one_of_many_is_found() {
+        let one = |r: u32| {
+            let mut rank = Rank::default();
+            (0..if r == 300 { 5000 } else { 0 }).for_each(|n| _ = rank.push(send(n % 300, 100, 0)));
+            rank
+        };
+        let found = of(512, one);
+        assert!(found.messages >= 5000, "{found:?}");
+    }
+
+    /// Receives that are waited for together are one step: what was sent before them may be on its way still.
+    #[test]
+    fn several_receives_are_one_step() {
+        let steps = |_| {
+            let mut rank = Rank::default();
+            for n in 0..100 {
+                let sent = rank.push(send(1, 100, n));
+                let receives = [rank.push(recv(1, 100, n)), rank.push(recv(1, 100, n))];
+                let next = rank.push(calc(1));
+                [sent, receives[0], receives[1]].into_iter().for_each(|before| rank.requires(next, before));
+                rank.requires(next + 1, next);
+            }
+            rank.push(calc(1));
+            rank
+        };
+        assert_eq!(of(2, steps).messages, 4);
     }
 }
