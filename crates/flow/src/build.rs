@@ -50,6 +50,7 @@ fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     all.extend(node::unread(parts));
     let wakes = "links that carry something do not sleep on model \"flow\", so none wakes up";
     all.extend(Unread::all(energy::ABOUT.name, &["wake_time"], wakes));
+    all.extend(parts.unread_without_sleep(&["sleep_share"]));
     let why = "model \"flow\" has no packets, buffers or partitions";
     all.extend(Unread::all("output", &["per_port", "packets", "engine"], why));
     if parts.is_platform() {

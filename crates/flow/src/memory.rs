@@ -27,7 +27,7 @@ use under_way::UnderWay;
 use workload::registry::Work;
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time follows from what programs post before they wait
-/// ([`memory::open`]), and of open traffic from its first messages ([`under_way`]). Elsewhere a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages; where
+/// ([`ranks::memory::open`]), and of open traffic from its first messages (`under_way`). Elsewhere a hundred for each rank are taken, or the model's bound; fewer where there are fewer messages; where
 /// terminals offer more than their links carry, those that pile up by the end are added. Of those that are divided over paths, whose memory grows with the width of their routes, ten for each rank
 /// are taken at most: where more are under way links cannot keep up.
 #[must_use]

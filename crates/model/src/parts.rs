@@ -8,7 +8,7 @@ use crate::{
 use base::{
     diag::{Diagnostic, Diagnostics},
     index::RankId,
-    param::Unread,
+    param::{Unread, Value},
     time::Ps,
 };
 use fabric::{
@@ -100,6 +100,16 @@ impl Parts<'_> {
     pub fn unread_by_patterns(&self, keys: &[&'static str]) -> Vec<Unread> {
         let programs = self.jobs.iter().any(|job| job.work.program().is_some());
         if programs { Vec::new() } else { Unread::all("model", keys, "only programs read it") }
+    }
+
+    /// Keys of `[energy]` that have no effect where no link ever sleeps.
+    #[must_use]
+    pub fn unread_without_sleep(&self, keys: &[&'static str]) -> Vec<Unread> {
+        let Some(own) = self.written.own(energy::ABOUT.name) else { return Vec::new() };
+        let never = own.section.get("sleep_after") == Some(&Value::Time(0))
+            && own.section.get("start_asleep") == Some(&Value::Bool(false));
+        let why = "links sleep with `sleep_after` or `start_asleep` only";
+        if never { Unread::all(energy::ABOUT.name, keys, why) } else { Vec::new() }
     }
 
     /// Refuses a platform, whose routes a model with routers cannot follow; `help` is the way out.

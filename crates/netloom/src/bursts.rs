@@ -1,4 +1,4 @@
-//! Runs too short for the bursts of their traffic: who reads them is to know.
+//! Runs that hold too little of their traffic: fewer than two bursts, or not all that a file lists.
 
 use base::{
     index::RankId,
@@ -16,10 +16,32 @@ const LONGEST: u64 = 1 << 20;
 /// Bursts that a run should hold, at least.
 const FEW: f64 = 2.0;
 
-/// A line for each job whose bursts are fewer than [`FEW`] in a run that ends at a time.
+/// A line for each job whose bursts are fewer than [`FEW`] in a run that ends at a time, and for each whose list is not heeded whole.
 pub fn notes(parts: &Parts<'_>) -> Vec<String> {
-    let Some(Until::Time(end)) = parts.until else { return Vec::new() };
-    parts.jobs.iter().filter_map(|job| note(job, end)).collect()
+    let heeds_rates = parts.name == flow::build::FLOW.about.name;
+    let listed = parts.jobs.iter().flat_map(|job| left_out(job, parts.until, heeds_rates));
+    let Some(Until::Time(end)) = parts.until else { return listed.collect() };
+    parts.jobs.iter().filter_map(|job| note(job, end)).chain(listed).collect()
+}
+
+/// What a list of messages has that the run does not heed.
+fn left_out(job: &JobSetup, until: Option<Until>, heeds_rates: bool) -> Vec<String> {
+    let Some(traffic) = job.work.traffic() else { return Vec::new() };
+    let end = match until {
+        Some(Until::Time(end)) => end,
+        _ => Ps::MAX,
+    };
+    let (name, found) = (&job.name, traffic.left_out(end.saturating_sub(job.start)));
+    let mut all = Vec::new();
+    if found.late > 0 {
+        let (late, end) = (found.late, display(end));
+        all.push(format!("job {name}: {late} of its messages would be created after {end}, when the run is over: they are not sent"));
+    }
+    if found.rated > 0 && !heeds_rates {
+        let rated = found.rated;
+        all.push(format!("job {name}: {rated} of its messages have a rate, which only model \"flow\" heeds"));
+    }
+    all
 }
 
 fn note(job: &JobSetup, end: Ps) -> Option<String> {

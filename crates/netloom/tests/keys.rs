@@ -315,8 +315,73 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
         let rated = of(&format!("adapter.injection_rate=\"{set}\"")).1;
         assert_eq!(rated.iter().any(|n| n.contains("`injection_rate`")), noted, "{set}: {rated:?}");
     }
+    // Keys of another treatment, and of links that never sleep.
+    let several = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
+        match run(Path::new("x.toml"), text, &set) {
+            Seen::Result { notes, .. } => notes,
+            Seen::Refused => panic!("{set:?} is refused"),
+        }
+    };
+    let hybrid = [
+        "model.kind=hybrid",
+        "hybrid.director=times",
+        "hybrid.switch=[\"1 us\", \"3 us\"]",
+        "hybrid.window=500 ns",
+    ];
+    let reheats = [&hybrid[..], &["hybrid.reheat=500 ns"]].concat();
+    let in_phase = [&hybrid[..], &["hybrid.in_phase=false", "hybrid.treatment=lite"]].concat();
+    for (set, key, noted) in [
+        (&reheats[..], "`reheat` of [hybrid]", true),
+        (&[&reheats[..], &["hybrid.treatment=reheat"]].concat(), "`reheat` of [hybrid]", false),
+        (&in_phase, "`in_phase` of [hybrid]", true),
+        (&in_phase[..5], "`in_phase` of [hybrid]", false),
+        (&["energy.sleep_share=0.9"], "`sleep_share` of [energy]", true),
+        (&["energy.sleep_share=0.9", "energy.sleep_after=1 us"], "`sleep_share` of [energy]", false),
+    ] {
+        let notes = several(set);
+        assert_eq!(notes.iter().any(|n| n.contains(key)), noted, "{set:?}: {notes:?}");
+    }
     let finished = Experiment::from_text(text).run().unwrap();
     assert!(finished.summary.bytes_delivered > 0);
+}
+
+/// A list of messages of which one would be created when the run is over, and one has a rate that models of packets know nothing of.
+#[test]
+fn lists_that_are_not_heeded_whole_are_noted() {
+    let text = r#"
+experiment = { duration = "5 us" }
+routing = { algorithm = "minimal" }
+job = [{ workload = "pairs", file = "LIST" }]
+model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+[fabric]
+topology = "single-switch"
+terminals = 4
+link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("list");
+    std::fs::write(&list, "0s 0 3 1kB\n1us 1 2 1kB 5MB/s\n6us 2 0 1kB\n").unwrap();
+    let text = text.replace("LIST", list.to_str().unwrap());
+    let notes = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
+        match run(Path::new("x.toml"), &text, &set) {
+            Seen::Result { notes, .. } => notes,
+            Seen::Refused => panic!("{set:?} is refused"),
+        }
+    };
+    let (late, rated) =
+        ("1 of its messages would be created after 5.000 us", "1 of its messages have a rate");
+    let packet_keys = ["model.packet=", "model.chunk="];
+    for (set, is_late, is_rated) in [
+        (&[][..], true, true),
+        (&[&packet_keys[..], &["model.kind=flow"]].concat(), true, false),
+        (&["experiment.duration=7 us"], false, true),
+        (&["experiment.duration=7 us", "job.0.start=2 us"], true, true),
+    ] {
+        let notes = notes(set).join("\n").replace("7.000 us", "5.000 us");
+        assert_eq!((notes.contains(late), notes.contains(rated)), (is_late, is_rated), "{set:?}: {notes}");
+    }
 }
 
 /// The smallest experiment of every workload that is a program, from the reference, on each model that knows `eager`: below all messages it changes the result, above

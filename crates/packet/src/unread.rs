@@ -44,8 +44,10 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
         let why = "scheme \"none\" notifies nobody";
         all.extend(Unread::all("congestion_control", &["notification_delay"], why));
     }
+    all.extend(idle_hybrid(parts));
     all.extend(idle_adapter(parts));
     all.extend(unmarked(parts));
+    all.extend(parts.unread_without_sleep(&["sleep_share", "wake_time"]));
     if parts.routing.as_ref().is_some_and(|r| r.facts().escapes.is_some()) {
         let why = "with escape channels a head takes whichever output it gets first";
         all.extend(Unread::all("routing", &["select"], why));
@@ -91,6 +93,19 @@ fn unmarked(parts: &Parts<'_>) -> Vec<Unread> {
     };
     let keys = ["marking_rate", "victim_mask", "ccti_increase", "ccti_timer", "notification_delay"];
     Unread::all("congestion_control", &keys, why)
+}
+
+/// Keys of `[hybrid]` that are for another treatment.
+fn idle_hybrid(parts: &Parts<'_>) -> Vec<Unread> {
+    let section = parts.written.own(hybrid::ABOUT.name).filter(|_| parts.name == HYBRID.name);
+    let Some(Value::Text(treatment)) = section.and_then(|own| own.section.get("treatment")) else {
+        return Vec::new();
+    };
+    let of = |key: &'static str, other: &str| match treatment == other {
+        true => Vec::new(),
+        false => Unread::all("hybrid", &[key], format!("it is for `treatment = \"{other}\"`")),
+    };
+    [of("reheat", "reheat"), of("in_phase", "zombies")].concat()
 }
 
 /// Keys of `[adapter]` that others of it make idle.

@@ -17,6 +17,15 @@ pub struct Message {
     pub bytes: u64,
 }
 
+/// Messages of a list of which a run may leave something out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Created after the time in question.
+    pub late: u64,
+    /// Limited to a rate of their own, which only model `flow` heeds.
+    pub rated: u64,
+}
+
 /// An open-loop traffic source for all ranks of a job. It knows ranks alone; where they live is the placement's.
 ///
 /// ```
@@ -60,6 +69,11 @@ pub trait Traffic: Send + Sync {
     /// The most that the `index`-th message of `rank` may flow at, in bytes per second, if it is limited. Only models of flows heed it.
     fn rate(&self, _rank: RankId, _index: u64) -> Option<f64> {
         None
+    }
+
+    /// Messages of its list that are created after a time, and those that have a rate of their own; none of traffic without a list.
+    fn left_out(&self, _after: Ps) -> LeftOut {
+        LeftOut::default()
     }
 
     /// What a rank does when a message reaches it whole: `Some((destination, bytes))` to send at once (closed loop).

@@ -69,6 +69,7 @@ fn sendable(known: &Known<'_>, terminal: &LinkParams, until: Ps) -> u64 {
     };
     let all: f64 = known.jobs.iter().map(of_job).sum();
     let all = all.min(known.sizes.terminals as f64 * (carried / cut.chunk as f64).floor());
+    debug_assert!(all >= 0.0, "nobody sends less than nothing");
     let crossed = known.links.iter().skip(1).map(turns).min().unwrap_or(u64::MAX);
     (all as u64).min(crossed.saturating_mul(known.sizes.ends))
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     arrival::Arrival,
     text,
-    traffic::{Message, Traffic},
+    traffic::{LeftOut, Message, Traffic},
     work::{JobContext, Work},
 };
 use base::{
@@ -74,6 +74,11 @@ impl Traffic for Pairs {
         self.row(rank, index).map(|r| r.rate).filter(|r| r.is_finite())
     }
 
+    fn left_out(&self, after: Ps) -> LeftOut {
+        let late = self.rows.iter().filter(|r| r.time > after).count() as u64;
+        LeftOut { late, rated: rated(&self.rows) }
+    }
+
     fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }
@@ -93,6 +98,11 @@ impl Traffic for Pairs {
     fn to_itself(&self) -> Option<RankId> {
         self.rows.iter().find(|r| r.source == r.destination).map(|r| r.source)
     }
+}
+
+/// Messages that have a rate of their own.
+fn rated(rows: &[Row]) -> u64 {
+    rows.iter().filter(|r| r.rate.is_finite()).count() as u64
 }
 
 /// The same lines over and over.
@@ -124,6 +134,10 @@ impl Traffic for Repeated {
 
     fn rate(&self, rank: RankId, index: u64) -> Option<f64> {
         self.row(rank, index).map(|r| r.rate).filter(|r| r.is_finite())
+    }
+
+    fn left_out(&self, _after: Ps) -> LeftOut {
+        LeftOut { late: 0, rated: rated(&self.pairs.rows) }
     }
 
     fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
