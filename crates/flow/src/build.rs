@@ -30,6 +30,7 @@ use ranks::{
 pub const FLOW: ModelEntry = ModelEntry {
     needs: Needs { fabric: true, routing: false, time: true },
     contention: Contention::Shared,
+    heeds_rates: true,
     sections: &[&energy::SECTION, &node::SECTION],
     job_keys: JobKeys {
         after: "compute",

@@ -23,6 +23,8 @@ pub struct ModelEntry {
     pub needs: Needs,
     /// What it sees of messages that meet.
     pub contention: Contention,
+    /// True if it heeds the rates that single messages are limited to ([`workload::traffic::Traffic::rate`]).
+    pub heeds_rates: bool,
     /// True if its runs can be saved and taken up again.
     pub saved: bool,
     /// True if its runs can be spread over several processes.
@@ -121,6 +123,7 @@ impl ModelEntry {
             about,
             needs: Needs { fabric: true, routing: true, time: true },
             contention: Contention::Unseen,
+            heeds_rates: false,
             saved: false,
             ranks: false,
             sections: &[],

@@ -17,8 +17,7 @@ const LONGEST: u64 = 1 << 20;
 const FEW: f64 = 2.0;
 
 /// A line for each job whose bursts are fewer than [`FEW`] in a run that ends at a time, and for each whose list is not heeded whole.
-pub fn notes(parts: &Parts<'_>) -> Vec<String> {
-    let heeds_rates = parts.name == flow::build::FLOW.about.name;
+pub fn notes(parts: &Parts<'_>, heeds_rates: bool) -> Vec<String> {
     let listed = parts.jobs.iter().flat_map(|job| left_out(job, parts.until, heeds_rates));
     let Some(Until::Time(end)) = parts.until else { return listed.collect() };
     parts.jobs.iter().filter_map(|job| note(job, end)).chain(listed).collect()
@@ -39,7 +38,9 @@ fn left_out(job: &JobSetup, until: Option<Until>, heeds_rates: bool) -> Vec<Stri
     }
     if found.rated > 0 && !heeds_rates {
         let rated = found.rated;
-        all.push(format!("job {name}: {rated} of its messages have a rate, which only model \"flow\" heeds"));
+        all.push(format!(
+            "job {name}: {rated} of its messages have a rate, which this model does not heed: \"flow\" does"
+        ));
     }
     all
 }

@@ -65,7 +65,7 @@ pub fn build(
     };
     diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
     if model.entry.needs.time {
-        diagnostics.notes.extend(bursts::notes(&parts));
+        diagnostics.notes.extend(bursts::notes(&parts, model.entry.heeds_rates));
     }
     (model.entry.build)(parts, diagnostics)
 }

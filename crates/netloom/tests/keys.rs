@@ -290,10 +290,8 @@ fn no_key_is_silent() {
     assert!(found.is_empty(), "keys that change without a word:\n{}", found.join("\n"));
 }
 
-/// On a router that has no use for `arbiter`, a change of it is known only from the note: without that, the results are the same.
-#[test]
-fn a_key_without_effect_is_known_only_from_its_note() {
-    let text = r#"
+/// Four terminals at a switch.
+const SMALL: &str = r#"
 experiment = { duration = "5 us" }
 routing = { algorithm = "minimal" }
 job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
@@ -303,7 +301,20 @@ topology = "single-switch"
 terminals = 4
 link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
 "#;
-    let of = |set: &str| match run(Path::new("x.toml"), text, &[set.to_owned()]) {
+
+/// Notes of its run with these settings.
+fn notes_of(set: &[&str]) -> Vec<String> {
+    let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
+    match run(Path::new("x.toml"), SMALL, &set) {
+        Seen::Result { notes, .. } => notes,
+        Seen::Refused => panic!("{set:?} is refused"),
+    }
+}
+
+/// On a router that has no use for `arbiter`, a change of it is known only from the note: without that, the results are the same.
+#[test]
+fn a_key_without_effect_is_known_only_from_its_note() {
+    let of = |set: &str| match run(Path::new("x.toml"), SMALL, &[set.to_owned()]) {
         Seen::Result { numbers, notes } => (numbers, notes),
         Seen::Refused => panic!("{set} is refused"),
     };
@@ -316,13 +327,6 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
         assert_eq!(rated.iter().any(|n| n.contains("`injection_rate`")), noted, "{set}: {rated:?}");
     }
     // Keys of another treatment, and of links that never sleep.
-    let several = |set: &[&str]| {
-        let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
-        match run(Path::new("x.toml"), text, &set) {
-            Seen::Result { notes, .. } => notes,
-            Seen::Refused => panic!("{set:?} is refused"),
-        }
-    };
     let hybrid = [
         "model.kind=hybrid",
         "hybrid.director=times",
@@ -339,47 +343,31 @@ link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10
         (&["energy.sleep_share=0.9"], "`sleep_share` of [energy]", true),
         (&["energy.sleep_share=0.9", "energy.sleep_after=1 us"], "`sleep_share` of [energy]", false),
     ] {
-        let notes = several(set);
+        let notes = notes_of(set);
         assert_eq!(notes.iter().any(|n| n.contains(key)), noted, "{set:?}: {notes:?}");
     }
-    let finished = Experiment::from_text(text).run().unwrap();
+    let finished = Experiment::from_text(SMALL).run().unwrap();
     assert!(finished.summary.bytes_delivered > 0);
 }
 
 /// A list of messages of which one would be created when the run is over, and one has a rate that models of packets know nothing of.
 #[test]
 fn lists_that_are_not_heeded_whole_are_noted() {
-    let text = r#"
-experiment = { duration = "5 us" }
-routing = { algorithm = "minimal" }
-job = [{ workload = "pairs", file = "LIST" }]
-model = { kind = "packet", packet = "512 B", chunk = "64 B" }
-[fabric]
-topology = "single-switch"
-terminals = 4
-link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
-"#;
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("list");
     std::fs::write(&list, "0s 0 3 1kB\n1us 1 2 1kB 5MB/s\n6us 2 0 1kB\n").unwrap();
-    let text = text.replace("LIST", list.to_str().unwrap());
-    let notes = |set: &[&str]| {
-        let set: Vec<String> = set.iter().map(|&s| s.to_owned()).collect();
-        match run(Path::new("x.toml"), &text, &set) {
-            Seen::Result { notes, .. } => notes,
-            Seen::Refused => panic!("{set:?} is refused"),
-        }
-    };
+    let file = format!("job.0.file={}", list.display());
+    let pairs = ["job.0.workload=pairs", &file, "job.0.load=", "job.0.message="];
     let (late, rated) =
         ("1 of its messages would be created after 5.000 us", "1 of its messages have a rate");
-    let packet_keys = ["model.packet=", "model.chunk="];
+    let packet_keys = ["model.packet=", "model.chunk=", "model.router="];
     for (set, is_late, is_rated) in [
         (&[][..], true, true),
         (&[&packet_keys[..], &["model.kind=flow"]].concat(), true, false),
         (&["experiment.duration=7 us"], false, true),
         (&["experiment.duration=7 us", "job.0.start=2 us"], true, true),
     ] {
-        let notes = notes(set).join("\n").replace("7.000 us", "5.000 us");
+        let notes = notes_of(&[&pairs[..], set].concat()).join("\n").replace("7.000 us", "5.000 us");
         assert_eq!((notes.contains(late), notes.contains(rated)), (is_late, is_rated), "{set:?}: {notes}");
     }
 }
