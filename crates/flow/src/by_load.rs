@@ -85,7 +85,7 @@ pub fn ask(
     for n in 0..u64::from(packets) {
         let from = crossed.len();
         let loads = Loads { shared, parts: on };
-        match follow(routed, source, destination, random(n), Some(loads), &mut crossed, &mut |_| ()) {
+        match follow(routed, source, destination, random(n), &Some(loads), &mut crossed, &mut |_| ()) {
             Some(visited) => routers += visited,
             None => sound = false,
         }

@@ -21,6 +21,7 @@ use model::{
 };
 use ranks::memory::{
     self,
+    open::{self, Open},
     sent::{Cut, sent},
 };
 use under_way::UnderWay;
@@ -35,9 +36,11 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
     let known = under_way::under_way(setup);
+    let open = open::of_jobs(&setup.jobs, Cut::WHOLE);
+    let used = used(&setup.jobs, &open, until);
     let Rows { ranks, pairs, sharing, parts: rows_of_network } =
-        rows(links, &setup.jobs, setup.config.max_flows, until, known);
-    let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
+        rows(links, &used, setup.config.max_flows, known);
+    let mut parts = memory::parts(&setup.jobs, memory::Kept::Rows, &|job| open[job].operations);
     let operations = memory::sent::recorded(&setup.jobs, setup.measure.operations);
     let rows = memory::sent::listed(&setup.jobs, until, &setup.measure);
     parts.extend(
@@ -114,7 +117,8 @@ pub fn least(known: &Known<'_>) -> u64 {
     // Of few ranks it is found on the network how many messages are under way.
     let under_way =
         if under_way::are_many(known.jobs) { None } else { Some(UnderWay { all: 0, sharing: 0 }) };
-    let rows = rows(links, known.jobs, most, until, under_way).parts.into_iter().map(|p| p.1);
+    let used = used(known.jobs, &open::of_jobs(known.jobs, Cut::WHOLE), until);
+    let rows = rows(links, &used, most, under_way).parts.into_iter().map(|p| p.1);
     rows.fold(memory::least(known.jobs), u64::saturating_add)
 }
 
@@ -125,7 +129,7 @@ const FLOW: u64 = 512;
 /// foreseen: that hangs on where routes meet.
 fn piled(setup: &FlowSetup, until: Ps) -> u64 {
     let Some(rate) = setup.links.first().map(|link| link.bandwidth.bytes_per_s()) else { return 0 };
-    let of_job = |job: &JobSetup| {
+    let of_one = |job: &JobSetup| {
         let offered = job.work.traffic().and_then(|t| t.offered_bytes_per_s())?;
         let share = job.placement.len() as f64 / job.nodes().max(1) as f64;
         let left = left_over(offered * share / rate);
@@ -133,7 +137,7 @@ fn piled(setup: &FlowSetup, until: Ps) -> u64 {
         let messages = if left > 0.0 { sent(job, until, Cut::WHOLE, &|_, _| false)?.messages } else { 0 };
         Some((messages as f64 * left).ceil() as u64)
     };
-    let all: u64 = setup.jobs.iter().filter_map(of_job).fold(0, u64::saturating_add);
+    let all: u64 = setup.jobs.iter().filter_map(of_one).fold(0, u64::saturating_add);
     all.min(setup.config.max_flows)
 }
 
@@ -163,43 +167,30 @@ struct Rows {
     parts: [(&'static str, u64); 3],
 }
 
-/// Rows of so many links and of these jobs until then, of which `most` flows at a time; of open traffic those that are known, if they are.
-fn rows(links: u64, jobs: &[JobSetup], most: u64, until: Ps, known: Option<UnderWay>) -> Rows {
+/// Rows of so many links and of what jobs use, of which `most` flows at a time; of open traffic those that are known, if they are.
+fn rows(links: u64, used: &Used, most: u64, known: Option<UnderWay>) -> Rows {
     /// A route with its links, and what is known of its pair.
     const ROUTE: u64 = 384;
     /// Messages of a pair that share alike: their place on each link and in the solver, with that of the first of them.
     const BUNDLE: u64 = 384;
-    let mut all = Used::default();
-    let mut ranks = 0u64;
-    for job in jobs {
-        let own = job.placement.len() as u64;
-        let used = used(job, own, until);
-        ranks += own;
-        all.pairs = all.pairs.saturating_add(used.pairs);
-        all.flows = all.flows.saturating_add(used.flows);
-        all.guessed = all.guessed.saturating_add(used.guessed);
-        all.messages = all.messages.saturating_add(used.messages);
-    }
-    let of_traffic = known.map_or(UnderWay { all: all.guessed, sharing: all.guessed }, |known| UnderWay {
-        all: known.all.min(all.messages),
-        sharing: known.sharing.min(all.messages),
-    });
-    let flows = most.min(all.flows.saturating_add(of_traffic.all));
-    let sharing = flows.min(all.flows.saturating_add(of_traffic.sharing));
+    let known = known.unwrap_or(UnderWay { all: used.guessed, sharing: used.guessed });
+    let at_a_time = |of_traffic: u64| most.min(used.flows.saturating_add(of_traffic.min(used.messages)));
+    let (flows, sharing) = (at_a_time(known.all), at_a_time(known.sharing));
     let parts = [
         ("links", links.saturating_mul(256)),
-        ("routes", all.pairs.saturating_mul(ROUTE)),
-        ("flows", flows.saturating_mul(FLOW).saturating_add(sharing.min(all.pairs).saturating_mul(BUNDLE))),
+        ("routes", used.pairs.saturating_mul(ROUTE)),
+        ("flows", flows.saturating_mul(FLOW).saturating_add(sharing.min(used.pairs).saturating_mul(BUNDLE))),
     ];
-    Rows { ranks, pairs: all.pairs, sharing, parts }
+    Rows { ranks: used.ranks, pairs: used.pairs, sharing, parts }
 }
 
-/// What a job uses.
+/// What jobs use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
+    ranks: u64,
     /// Pairs of ranks that send to each other.
     pairs: u64,
-    /// Messages of a program under way at a time.
+    /// Messages of programs under way at a time.
     flows: u64,
     /// Those of traffic, where nothing is known of them.
     guessed: u64,
@@ -207,25 +198,37 @@ struct Used {
     messages: u64,
 }
 
-/// What a job of so many ranks uses until then.
-fn used(job: &JobSetup, ranks: u64, until: Ps) -> Used {
+/// What jobs use until then, whose programs have so much open.
+fn used(jobs: &[JobSetup], open: &[Open], until: Ps) -> Used {
+    debug_assert_eq!(jobs.len(), open.len(), "each job has its own");
+    jobs.iter().zip(open).map(|(job, open)| of_job(job, open, until)).fold(Used::default(), |all, job| Used {
+        ranks: all.ranks + job.ranks,
+        pairs: all.pairs.saturating_add(job.pairs),
+        flows: all.flows.saturating_add(job.flows),
+        guessed: all.guessed.saturating_add(job.guessed),
+        messages: all.messages.saturating_add(job.messages),
+    })
+}
+
+/// What a job uses until then.
+fn of_job(job: &JobSetup, open: &Open, until: Ps) -> Used {
+    let ranks = job.placement.len() as u64;
     let known = sent(job, until, Cut::WHOLE, &|_, _| false);
     let all_pairs = ranks.saturating_mul(ranks);
     match (&job.work, known) {
-        (Work::Program(program), known) => {
-            let open = memory::open::open(&**program, Cut::WHOLE);
+        (Work::Program(_), known) => {
             // A grant goes the other way round.
             let read = open.pairs.saturating_mul(2);
             let pairs = known.map_or(read, |sent| sent.pairs).min(all_pairs);
-            Used { pairs, flows: open.messages, ..Used::default() }
+            Used { ranks, pairs, flows: open.messages, ..Used::default() }
         }
         (Work::Traffic(_), Some(sent)) => {
             let guessed = sent.messages.min(ranks.saturating_mul(100).saturating_add(sent.at_once));
-            Used { pairs: sent.pairs.min(all_pairs), guessed, messages: sent.messages, ..Used::default() }
+            Used { ranks, pairs: sent.pairs.min(all_pairs), guessed, messages: sent.messages, flows: 0 }
         }
         (Work::Traffic(_), None) => {
             let (pairs, guessed) = (ranks.saturating_mul(256).min(all_pairs), ranks.saturating_mul(100));
-            Used { pairs, guessed, messages: u64::MAX, ..Used::default() }
+            Used { ranks, pairs, guessed, messages: u64::MAX, flows: 0 }
         }
     }
 }

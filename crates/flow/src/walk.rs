@@ -36,6 +36,19 @@ pub struct Loads<'a> {
     pub parts: &'a [u32],
 }
 
+/// What routers see of the links that leave them: bytes that wait.
+pub trait Waits {
+    /// Bytes that wait at a link.
+    fn bytes(&self, link: LinkId) -> u64;
+}
+
+impl Waits for Option<Loads<'_>> {
+    fn bytes(&self, link: LinkId) -> u64 {
+        let on = |l: &Loads<'_>| l.parts[l.shared[link.index()] as usize];
+        self.as_ref().map_or(0, |loads| u64::from(on(loads)) * (BACKLOG / u64::from(WHOLE)))
+    }
+}
+
 /// A path through a fabric.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
@@ -50,20 +63,19 @@ pub struct Path {
 }
 
 /// What a router sees of its ports' links.
-struct View<'a> {
+struct View<'a, W> {
     fabric: &'a Fabric,
     router: RouterId,
-    loads: Option<Loads<'a>>,
+    waits: &'a W,
 }
 
-impl Congestion for View<'_> {
+impl<W: Waits> Congestion for View<'_, W> {
     fn backlog(&mut self, port: PortId) -> u64 {
         self.published(self.fabric.port_index(self.router, port))
     }
 
     fn published(&mut self, link: LinkId) -> u64 {
-        let on = |l: Loads| l.parts[l.shared[link.index()] as usize];
-        self.loads.map_or(0, |loads| u64::from(on(loads)) * (BACKLOG / u64::from(WHOLE)))
+        self.waits.bytes(link)
     }
 }
 
@@ -86,7 +98,7 @@ pub fn walk(
             spreads |= options.windows(2).any(|w| w[0].port != w[1].port);
         }
     };
-    let routers = follow(routed, source, destination, random, loads, &mut links, &mut look)?;
+    let routers = follow(routed, source, destination, random, &loads, &mut links, &mut look)?;
     Some((Path { links, routers, spreads, between: 0.0 }, fixed))
 }
 
@@ -97,7 +109,7 @@ pub fn follow(
     source: TerminalId,
     destination: TerminalId,
     random: Stream,
-    loads: Option<Loads<'_>>,
+    waits: &impl Waits,
     links: &mut Vec<u32>,
     look: &mut dyn FnMut(&Hop),
 ) -> Option<u32> {
@@ -108,7 +120,7 @@ pub fn follow(
     while hop.visited < MAX_HOPS {
         look(&hop);
         hop.random = random.at(u64::from(hop.visited) << 16);
-        let mut view = View { fabric, router: hop.router, loads };
+        let mut view = View { fabric, router: hop.router, waits };
         let choice = routing.route(&mut hop, &mut view);
         let link = fabric.port_index(hop.router, choice.port);
         links.push(link.number());

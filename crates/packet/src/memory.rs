@@ -33,11 +33,11 @@ use model::{
     setup::{JobSetup, Until},
 };
 use ranks::memory::{
-    open::Open,
+    open::{self, Open},
     sent::{Cut, Sent, sent},
 };
 use tables::size;
-use workload::{program::Program, registry::Work};
+use workload::registry::Work;
 
 /// Predicts the memory that a run needs at most: buffers that may be used are full, unless less is sent in the run's time.
 ///
@@ -52,7 +52,8 @@ pub fn predict(setup: &Setup) -> Prediction {
     let (ports, terminals) = (fabric.ports().len() as u64, u64::from(fabric.terminals()));
     let lines = ports + terminals;
     let vcs = u64::from(setup.packet.vcs);
-    let held = Held::of(setup);
+    let open = open::of_jobs(&setup.jobs, cut(setup));
+    let held = Held::of(setup, &open);
     // Buffers are seldom all full, so the room that pools have beyond what they hold is within them. Queues without bound grow to the end.
     let growth = if setup.packet.router.rules.buffered { 1 } else { 2 };
     let mut parts = vec![
@@ -64,7 +65,7 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("chunks", size(held.chunks, growth * size_of::<Chunk>())),
         ("packets", size(held.packets, growth * size_of::<Packet>())),
     ];
-    parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
+    parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows, &|job| open[job].operations));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
     parts.extend(more(setup, lines, &held));
     parts.extend(tables::parts(setup, held.sent, held.chunks));
@@ -122,7 +123,7 @@ struct Held {
 }
 
 impl Held {
-    fn of(setup: &Setup) -> Self {
+    fn of(setup: &Setup, open: &[Open]) -> Self {
         let (fabric, links) = (&*setup.fabric, &setup.links);
         let (chunk, packet) = (u64::from(setup.packet.chunk), u64::from(setup.packet.packet));
         let terminals = u64::from(fabric.terminals());
@@ -151,7 +152,7 @@ impl Held {
                 many.saturating_add(terminals.max(queued)).min(sent.packets)
             }
         };
-        let (chunks, packets) = match open(setup) {
+        let (chunks, packets) = match under_way(setup, open) {
             Some(open) => (chunks.min(open.chunks), packets.min(open.packets)),
             None => (chunks, packets),
         };
@@ -211,24 +212,22 @@ fn all_sent(setup: &Setup, used: &[u16]) -> Option<Sent> {
 
 /// What jobs have under way at a time where programs wait for each other, which may be little beside buffers. `None` if no job is a program, if traffic does not say what it sends, or over a transport
 /// that sends again.
-fn open(setup: &Setup) -> Option<Sent> {
+fn under_way(setup: &Setup, open: &[Open]) -> Option<Sent> {
     if setup.resilience.is_some() || setup.jobs.iter().all(|job| job.work.program().is_none()) {
         return None;
     }
     let (Until::Time(until) | Until::WorkloadDone { limit: until }) = setup.until;
-    let cut = cut(setup);
-    let of_job = |job: &JobSetup| match &job.work {
-        Work::Program(program) => Some(of_program(&**program, cut)),
-        Work::Traffic(_) => sent(job, until, cut, &|_, _| true),
+    let of_job = |(job, open): (&JobSetup, &Open)| match &job.work {
+        Work::Program(_) => Some(ahead(open)),
+        Work::Traffic(_) => sent(job, until, cut(setup), &|_, _| true),
     };
-    setup.jobs.iter().map(of_job).try_fold(Sent::default(), |all, job| Some(all.and(job?)))
+    setup.jobs.iter().zip(open).map(of_job).try_fold(Sent::default(), |all, job| Some(all.and(job?)))
 }
 
 /// What a program has under way at a time: four times as much as if ranks kept step, since some run ahead of others.
-fn of_program(program: &dyn Program, cut: Cut) -> Sent {
+fn ahead(open: &Open) -> Sent {
     const AHEAD: f64 = 4.0;
-    let Open { packets, chunks, .. } = ranks::memory::open::open(program, cut);
-    Sent { packets, chunks, ..Sent::default() }.times(AHEAD)
+    Sent { packets: open.packets, chunks: open.chunks, ..Sent::default() }.times(AHEAD)
 }
 
 /// How messages are cut.

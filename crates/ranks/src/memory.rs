@@ -32,24 +32,22 @@ impl Kept {
     }
 }
 
-/// Predicts the memory of a run of rank programs without a network: all operations of programs that come as graphs; of those that stream, what the first
-/// batches of some ranks say.
+/// Predicts the memory of a run of rank programs without a network: all operations of programs that come as graphs; of those that stream, what ranks have open at a time.
 #[must_use]
 pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
-    let mut parts = parts(jobs, kept);
+    let open = |program: &dyn Program| open::open(program, Cut::WHOLE).operations;
+    let mut parts = parts(jobs, kept, &|job| jobs[job].work.program().map_or(0, |program| open(&**program)));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
-/// The same as parts of the prediction of a model that has more. Empty without programs.
+/// The same as parts of the prediction of a model that has more, and knows how many operations a job has open at a time. Empty without programs.
 #[must_use]
-pub fn parts(jobs: &[JobSetup], kept: Kept) -> Vec<(&'static str, u64)> {
+pub fn parts(jobs: &[JobSetup], kept: Kept, open: &dyn Fn(usize) -> u64) -> Vec<(&'static str, u64)> {
     let (mut ranks, mut operations) = (0u64, 0u64);
-    for program in jobs.iter().filter_map(|j| j.work.program()) {
-        let count = u64::from(program.ranks());
-        ranks += count;
-        let total = program.total().unwrap_or_else(|| open::open(&**program, Cut::WHOLE).operations);
-        operations = operations.saturating_add(total);
+    for (job, program) in jobs.iter().enumerate().filter_map(|(n, job)| Some((n, job.work.program()?))) {
+        ranks += u64::from(program.ranks());
+        operations = operations.saturating_add(program.total().unwrap_or_else(|| open(job)));
     }
     if ranks == 0 {
         return Vec::new();

@@ -3,17 +3,17 @@
 //! In the order of their creation each message takes a link for as long as its bytes need, as soon as those before it are over, and goes on to the next link as its head is. Routings see what waits at
 //! links. So links that are offered more than they carry have longer and longer queues, wherever they are. Nothing is shared: a message has a link for itself, or waits.
 
-use crate::context::FlowSetup;
+use crate::{
+    context::FlowSetup,
+    walk::{Routed, Waits, follow},
+};
 use base::{
-    index::{ChannelId, LinkId, PortId, RankId, RouterId, TerminalId},
+    index::{LinkId, RankId, TerminalId},
     rng::{Purpose, Stream},
     time::Ps,
 };
-use fabric::{
-    graph::Peer,
-    routing::{Congestion, Hop, Routing},
-};
-use model::setup::{JobSetup, Until};
+use fabric::routing::Routing;
+use model::setup::{JobSetup, LinkParams, Until};
 use ranks::memory::sent::{Cut, sent};
 use workload::traffic::{Message, Traffic};
 
@@ -23,9 +23,6 @@ const READ: usize = 1 << 16;
 /// Messages of each rank that are sent at least, if it has so many: fewer say nothing of what comes later.
 const LEAST: usize = 16;
 
-/// Routers that a path may visit: beyond, the routing goes in circles.
-const MOST: u16 = 1024;
-
 /// A message of some job.
 #[derive(Clone, Copy)]
 struct Sent {
@@ -33,6 +30,8 @@ struct Sent {
     from: TerminalId,
     to: TerminalId,
     bytes: u64,
+    /// Bytes per second at most, if that is limited.
+    rate: Option<f64>,
 }
 
 /// Messages at a time.
@@ -44,7 +43,7 @@ pub struct UnderWay {
     pub sharing: u64,
 }
 
-/// Messages of open traffic under way at a time at most, by what is said above; programs beside are left out. `None` where answers decide what is sent, where single messages have a rate of their own,
+/// Messages of open traffic under way at a time at most, by what is said above; programs beside are left out. `None` where answers decide what is sent,
 /// where the network changes or has several planes, and where the first messages of each rank say too little: of too many ranks, of jobs that begin later or send at another pace than on the whole.
 ///
 /// Messages that share links have all a part and few all they need, so more are under way: twice as many where links carry with ease what they are offered, three times as many beyond.
@@ -147,11 +146,9 @@ fn first_of(
             if read >= each {
                 return (read >= LEAST).then_some(last.saturating_add(job.start));
             }
-            if traffic.rate(rank, read as u64).is_some() {
-                return None;
-            }
             let to = *job.placement.get(message.destination.index())?;
-            all.push(Sent { time, from: job.placement[rank.index()], to, bytes: message.bytes });
+            let (from, rate) = (job.placement[rank.index()], traffic.rate(rank, read as u64));
+            all.push(Sent { time, from, to, bytes: message.bytes, rate });
             (last, read) = (message.time, read + 1);
         }
         if count < block.len() {
@@ -163,22 +160,11 @@ fn first_of(
 /// When links are free, and how long they were busy.
 struct Links<'a> {
     setup: &'a FlowSetup,
-    routing: &'a dyn Routing,
+    routed: Routed<'a>,
     /// Picoseconds of a byte, and from end to end and through the router there, by class.
     classes: Vec<(f64, f64)>,
     free: Vec<f64>,
     busy: Vec<f64>,
-}
-
-/// A message on its path.
-struct Passes {
-    bytes: f64,
-    /// When its head is at the next router.
-    head: f64,
-    /// When its tail is there.
-    tail: f64,
-    /// Of the path so far.
-    latency: f64,
 }
 
 impl<'a> Links<'a> {
@@ -188,86 +174,63 @@ impl<'a> Links<'a> {
         let slower = config.rules.factors.iter().map(|step| step.bandwidth).fold(1.0, f64::min);
         let longer = config.rules.factors.iter().map(|step| step.latency).fold(1.0, f64::max);
         let sharing = (1.0 + config.rules.cross) * if config.half_duplex { 2.0 } else { 1.0 };
-        let class = |link: &model::setup::LinkParams| {
+        let class = |link: &LinkParams| {
             let ps_per_byte = sharing / slower / link.bandwidth.bytes_per_s() * 1e12;
             (ps_per_byte, (link.latency + config.router_delay) as f64 * longer)
         };
         let classes = setup.links.iter().map(class).collect();
         let count = setup.fabric.ports().len() + setup.fabric.terminals() as usize;
-        Self { setup, routing, classes, free: vec![0.0; count], busy: vec![0.0; count] }
+        Self {
+            setup,
+            routed: Routed { fabric: &setup.fabric, routing },
+            classes,
+            free: vec![0.0; count],
+            busy: vec![0.0; count],
+        }
     }
 
     /// When a message has arrived, and the latency of its path; `None` if its routing leads it astray.
     fn send(&mut self, sent: &Sent, number: u64) -> Option<(Ps, Ps)> {
         let fabric = &*self.setup.fabric;
-        let &Sent { time, from: source, to: destination, bytes } = sent;
-        if fabric.is_cut_off(source) || fabric.is_cut_off(destination) {
-            return Some((time, 0));
+        let (bytes, time) = (sent.bytes.max(1) as f64, sent.time as f64);
+        if fabric.is_cut_off(sent.from) || fabric.is_cut_off(sent.to) {
+            return Some((sent.time, 0));
         }
-        let (router, in_port) = fabric.attached(source);
-        let random = Stream::new(self.setup.seed, Purpose::Route, number);
-        let vc = ChannelId::FIRST;
-        let mut hop = Hop { router, in_port, vc, visited: 0, source, destination, state: 0, random };
-        let (bytes, head) = (bytes.max(1) as f64, time as f64);
-        let mut passes = Passes { bytes, head, tail: head, latency: 0.0 };
-        self.pass(&mut passes, fabric.injection(source), 0);
-        while hop.visited < MOST {
-            hop.random = random.at(u64::from(hop.visited) << 16);
-            let mut view = View { links: self, router: hop.router, now: passes.head };
-            let choice = self.routing.route(&mut hop, &mut view);
-            let link = fabric.port_index(hop.router, choice.port);
-            let port = fabric.ports().get(link.index())?;
-            self.pass(&mut passes, link, usize::from(port.class));
-            match port.peer {
-                Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
-                Peer::Terminal(_) => {
-                    // So much may be in flight at most, there and back.
-                    let capped = self
-                        .setup
-                        .config
-                        .rules
-                        .window
-                        .map_or(0.0, |w| passes.bytes * 2.0 * passes.latency / w);
-                    let end = passes.tail.max(time as f64 + passes.latency + capped);
-                    return Some((end.ceil() as Ps, passes.latency as Ps));
-                }
-                Peer::None => return None,
-            }
-            (hop.vc, hop.state, hop.visited) = (choice.vc, choice.state, hop.visited + 1);
+        let (routed, random) = (self.routed, Stream::new(self.setup.seed, Purpose::Route, number));
+        let mut path = Vec::with_capacity(8);
+        let waits = Queues { links: self, now: time };
+        follow(routed, sent.from, sent.to, random, &waits, &mut path, &mut |_| ())?;
+        let (mut head, mut tail, mut latency) = (time, time, 0.0);
+        for link in path.into_iter().map(LinkId::new) {
+            let (ps_per_byte, after) = self.classes[self.class(link)];
+            let (begins, takes) = (head.max(self.free[link.index()]), bytes * ps_per_byte);
+            self.free[link.index()] = begins + takes;
+            self.busy[link.index()] += takes;
+            // Its tail is no sooner here than where it came from.
+            (head, tail, latency) = (begins + after, tail.max(begins + takes) + after, latency + after);
         }
-        None
+        // So much may be in flight at most, there and back; and it may have a rate of its own.
+        let window = self.setup.config.rules.window.map_or(0.0, |window| bytes * 2.0 * latency / window);
+        let capped = window.max(sent.rate.map_or(0.0, |rate| bytes / rate * 1e12));
+        Some((tail.max(time + latency + capped).ceil() as Ps, latency as Ps))
     }
 
-    /// A message passes a link after those that came before.
-    fn pass(&mut self, passes: &mut Passes, link: LinkId, class: usize) {
-        let (ps_per_byte, latency) = self.classes[class];
-        let takes = passes.bytes * ps_per_byte;
-        let begins = passes.head.max(self.free[link.index()]);
-        self.free[link.index()] = begins + takes;
-        self.busy[link.index()] += takes;
-        passes.head = begins + latency;
-        // Its tail is no sooner here than where it came from.
-        passes.tail = passes.tail.max(begins + takes) + latency;
-        passes.latency += latency;
+    /// The first class is that of terminals' links.
+    fn class(&self, link: LinkId) -> usize {
+        self.setup.fabric.ports().get(link.index()).map_or(0, |port| usize::from(port.class))
     }
 }
 
-/// What a router sees of its links.
-struct View<'a, 'b> {
+/// What waits at links when a message is created.
+struct Queues<'a, 'b> {
     links: &'b Links<'a>,
-    router: RouterId,
     now: f64,
 }
 
-impl Congestion for View<'_, '_> {
-    fn backlog(&mut self, port: PortId) -> u64 {
-        self.published(self.links.setup.fabric.port_index(self.router, port))
-    }
-
-    fn published(&mut self, link: LinkId) -> u64 {
-        let Links { setup, classes, free, .. } = self.links;
-        let class = setup.fabric.ports().get(link.index()).map_or(0, |port| usize::from(port.class));
-        ((free[link.index()] - self.now).max(0.0) / classes[class].0) as u64
+impl Waits for Queues<'_, '_> {
+    fn bytes(&self, link: LinkId) -> u64 {
+        let ps_per_byte = self.links.classes[self.links.class(link)].0;
+        ((self.links.free[link.index()] - self.now).max(0.0) / ps_per_byte) as u64
     }
 }
 
@@ -276,6 +239,7 @@ mod tests {
     use super::*;
     use crate::{config::FlowConfig, rules::Rules};
     use model::samples::{int, link, open_loop, routing, topology};
+    use std::sync::Arc;
     use workload::registry::Work;
 
     const US: Ps = 1_000_000;
@@ -311,6 +275,35 @@ mod tests {
     fn what_links_carry_with_ease_is_there_once() {
         let found = under_way(&setup(sources(10 * US, false, 0))).expect("is known");
         assert_eq!(found, UnderWay { all: 18, sharing: 18 });
+    }
+
+    /// Nine that begin each 10 us and take 100 us each, by their own rate.
+    struct Limited;
+
+    impl Traffic for Limited {
+        fn message(&self, rank: RankId, index: u64, _: Ps) -> Option<Message> {
+            let destination = RankId::new((rank.number() + 1) % 9);
+            Some(Message { time: 10 * US * index, destination, bytes: 1000 })
+        }
+        fn rate(&self, _: RankId, _: u64) -> Option<f64> {
+            Some(1e7)
+        }
+        fn reply(&self, _: RankId, _: RankId, _: u64) -> Option<(RankId, u64)> {
+            None
+        }
+        fn closed_loop(&self) -> bool {
+            false
+        }
+        fn offered_bytes_per_s(&self) -> Option<f64> {
+            None
+        }
+    }
+
+    /// Ten or eleven of each are there at a time, since the latency of two links comes before.
+    #[test]
+    fn messages_with_a_rate_are_under_way_for_longer() {
+        let found = under_way(&setup(Work::Traffic(Arc::new(Limited)))).expect("is known");
+        assert_eq!(found, UnderWay { all: 2 * 9 * 11, sharing: 2 * 9 * 11 });
     }
 
     /// Where all of a rank is not read, the rest is taken to be like it; nothing is known if next to nothing is read.

@@ -10,7 +10,10 @@ use model::{
     entry::Known,
     setup::{JobSetup, LinkParams, Until},
 };
-use ranks::memory::sent::{Cut, sent};
+use ranks::memory::{
+    open::open,
+    sent::{Cut, sent},
+};
 
 /// What a run takes on a network of these sizes, whatever its routing: the graph, empty rows, ranks, and what certainly counts as full ([`super::predict`]): buffers of
 /// terminals' links, unless jobs send less.
@@ -61,7 +64,8 @@ fn sendable(known: &Known<'_>, terminal: &LinkParams, until: Ps) -> u64 {
         let ranks = job.placement.len() as f64;
         let most = ranks * (carried / cut.chunk as f64).floor();
         // No more than is predicted of a program, however long it is.
-        let most = job.work.program().map_or(most, |p| most.min(super::of_program(&**p, cut).chunks as f64));
+        let most =
+            job.work.program().map_or(most, |p| most.min(super::ahead(&open(&**p, cut)).chunks as f64));
         // What answers decide counts as what links carry.
         let Some(sent) = sent(job, until, cut, &|_, _| false) else { return most };
         let share = (ranks * carried / sent.bytes.max(1) as f64).min(1.0);

@@ -8,6 +8,7 @@ use super::{
     some,
 };
 use base::index::RankId;
+use model::setup::JobSetup;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::program::{After, Batch, Kind, Op, Program};
 
@@ -70,6 +71,12 @@ pub fn open(program: &dyn Program, cut: Cut) -> Open {
         chunks: whole(|open| open.chunks),
         pairs: whole(|open| open.pairs),
     }
+}
+
+/// The same of each of these jobs; nothing of those that are no programs.
+#[must_use]
+pub fn of_jobs(jobs: &[JobSetup], cut: Cut) -> Vec<Open> {
+    jobs.iter().map(|job| job.work.program().map_or_else(Open::default, |p| open(&**p, cut))).collect()
 }
 
 /// What a rank has open, and how many of its operations were read.
