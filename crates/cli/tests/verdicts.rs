@@ -170,8 +170,12 @@ fn sources_without_end() {
                 ..case("input-queued: little load", &["model.router=input-queued"], "ok")
             },
             Case {
-                lacks: &["single-path", "saturated"],
+                lacks: &["single-path", "saturated", "no-credits"],
                 ..case("flow: little load", &["model.kind=flow"], "ok")
+            },
+            Case {
+                has: &["no-credits"],
+                ..case("flow: small buffers", &["model.kind=flow", "fabric.link.local.vc_buffer=256 B"], "ok")
             },
             // Ups and downs of messages of many packets are chance: for each size the seed with the most.
             Case { lacks: &["still-filling", "saturated"], ..case("packet: long messages", LONG, "ok") },

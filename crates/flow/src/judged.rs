@@ -9,6 +9,7 @@ use super::{
 };
 use base::time::Ps;
 use model::{
+    credits,
     setup::{LIMIT_FIRST, Until},
     throughput,
 };
@@ -57,6 +58,10 @@ pub fn judge(
             .detail
             .push(format!("the platform's file has what is not simulated: {}", platform.passed.join(", ")));
     }
+    if let Some(line) = credits(cx) {
+        verdict.flag(credits::FLAG);
+        verdict.detail.push(line);
+    }
     approximate(&cx.config, ended.domain.sharing.delays(), &mut verdict);
     if ended.domain.network.by_load {
         verdict.flag("divided-by-load");
@@ -88,6 +93,13 @@ pub fn judge(
         verdict.flag("too-few-samples");
     }
     verdict
+}
+
+/// Links that wait for credits, of a network that is no platform.
+fn credits(cx: &Context) -> Option<String> {
+    let counted = "here messages have all of it, and do not wait for credits";
+    cx.platform().is_none().then_some(())?;
+    credits::line(&cx.fabric, &cx.links, (cx.config.router_delay, credits::CHUNK), counted)
 }
 
 /// Shares that were found late, and how late.

@@ -19,6 +19,7 @@ use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
     contract::Parameter,
+    credits,
     energy::{self, Energy},
     entry::{JobKeys, Needs},
     memory::Prediction,
@@ -76,7 +77,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         return None;
     }
     let mut config = config?;
-    let Costs { derived, parameters } = derived::costs(&mut config, &parts);
+    let Costs { derived, parameters, credits } = derived::costs(&mut config, &parts);
     let (Until::Time(limit) | Until::WorkloadDone { limit }) = parts.until?;
     let setup = DelaySetup {
         jobs: Vec::new(),
@@ -92,7 +93,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         node,
     };
     match DelayRun::new(setup, parts.jobs, parts.measure) {
-        Ok(run) => Some(Box::new(DelayRun { parameters, ..run })),
+        Ok(run) => Some(Box::new(DelayRun { parameters, credits, ..run })),
         Err(index) => {
             let message = "model \"delay\" carries rank programs, and this workload is traffic by rule";
             let help = "use model \"packet\", or a program such as \"trace\"";
@@ -186,6 +187,8 @@ pub struct DelayRun {
     jobs: Vec<JobSetup>,
     measure: Measure,
     parameters: Vec<Parameter>,
+    /// What is not counted of links that wait for credits.
+    credits: Option<String>,
 }
 
 impl DelayRun {
@@ -210,7 +213,7 @@ impl DelayRun {
             operations: measure.operations,
             window: measure.window,
         };
-        Ok(Self { setup, jobs, measure, parameters: Vec::new() })
+        Ok(Self { setup, jobs, measure, parameters: Vec::new(), credits: None })
     }
 }
 
@@ -224,6 +227,10 @@ impl Run for DelayRun {
         for warning in self.parameters.iter().filter_map(|p| p.warning.clone()) {
             done.summary.verdict.flag("contradicts-fabric");
             done.summary.verdict.detail.push(warning);
+        }
+        if let Some(line) = &self.credits {
+            done.summary.verdict.flag(credits::FLAG);
+            done.summary.verdict.detail.push(line.clone());
         }
         Ok(Finished { summary: done.summary, tables: done.tables })
     }

@@ -13,7 +13,8 @@ use base::{
     time::Ps,
     units::{print_bytes, print_time},
 };
-use model::{Parts, contract::Parameter, section::Section};
+use fabric::graph::Fabric;
+use model::{Parts, contract::Parameter, credits, section::Section, setup::LinkParams};
 use std::sync::Arc;
 
 /// Time in a router, as of model `packet`.
@@ -44,6 +45,15 @@ pub struct Costs {
     pub derived: Option<Derived>,
     /// All parameters, as used.
     pub parameters: Vec<Parameter>,
+    /// What a verdict says of links that wait for credits, if the network gives the time of a byte.
+    pub credits: Option<String>,
+}
+
+impl Costs {
+    /// Parameters that the network has no part in.
+    fn of_the_file(parameters: Vec<Parameter>) -> Self {
+        Self { derived: None, parameters, credits: None }
+    }
 }
 
 /// Fills in what the file does not set and the network gives.
@@ -51,19 +61,17 @@ pub struct Costs {
 pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     let section = parts.written.model;
     if config.resilient.is_some() {
-        return Costs { derived: None, parameters: Vec::new() };
+        return Costs::of_the_file(Vec::new());
     }
     let keys = Keys { section, config: config.clone() };
     let links = parts.sound_links().filter(|l| !l.is_empty());
     let (Some(fabric), Some(links)) = (&parts.fabric, links) else {
         let from = "default: no [fabric] with links";
-        let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
-        return Costs { derived: None, parameters };
+        return Costs::of_the_file(keys.used().iter().map(|key| keys.written(key, from)).collect());
     };
     if links.len() != fabric.classes().len() {
         let from = "default: [fabric] does not give all its links";
-        let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
-        return Costs { derived: None, parameters };
+        return Costs::of_the_file(keys.used().iter().map(|key| keys.written(key, from)).collect());
     }
     // A `hop_latency` of 0 is what resolved files have for one that was left out.
     let latency = !keys.has("latency") && config.hop_latency == 0;
@@ -102,7 +110,14 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     let by_pair = delays.as_ref().is_none_or(PathDelays::by_pair);
     let found = Found { spreads, by_pair, latency, byte, per_byte };
     let parameters = reported(&keys, config, &found);
-    Costs { derived: delays.map(|delays| Derived { delays: Arc::new(delays), latency }), parameters }
+    let derived = delays.map(|delays| Derived { delays: Arc::new(delays), latency });
+    Costs { derived, parameters, credits: (!byte).then(|| credits(fabric, &links, pieces)).flatten() }
+}
+
+/// What is counted of links that wait for credits.
+fn credits(fabric: &Fabric, links: &[LinkParams], pieces: Pieces) -> Option<String> {
+    let counted = "each message waits for the credits of its own bytes, and not for those of other messages";
+    credits::line(fabric, links, (pieces.router_delay, pieces.chunk), counted)
 }
 
 /// The host of the packet model: its processor's time, no gap, its threshold.

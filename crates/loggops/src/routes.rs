@@ -2,7 +2,8 @@
 //!
 //! A message of s bytes travels in chunks. Its first chunk is sent again by every router, so it pays its serialisation on each link; the
 //! chunks behind it follow at the pace of the slowest link. The interfaces at the ends pay for that pace (G), so the delay holds the latencies, the
-//! routers, and the first chunk on all links but the slowest.
+//! routers, and the first chunk on all links but the slowest. A message that is larger than a buffer that credits do not free in time
+//! waits for them ([`Round`]).
 
 use super::{config::Cost, delays::Delays};
 use base::{
@@ -15,7 +16,10 @@ use fabric::{
     graph::{Fabric, Peer},
     planes,
 };
-use model::setup::{LONGEST, LinkParams};
+use model::{
+    credits::Round,
+    setup::{LONGEST, LinkParams},
+};
 use std::collections::VecDeque;
 
 /// Most routers with terminals for which each pair is looked up; beyond, all pairs cost the mean.
@@ -63,6 +67,16 @@ struct Path {
     /// A full first chunk on all links but the slowest.
     first: Ps,
     slowest: Bandwidth,
+    /// Links on it that wait for credits within a message.
+    rounds: Vec<Round>,
+}
+
+impl Path {
+    /// What `passed` of a message's bytes take on the link that takes the longest.
+    fn passing(&self, bytes: u64, passed: u64) -> Ps {
+        let waits = self.rounds.iter().map(|round| round.passing(bytes, passed)).max();
+        time(self.slowest, passed).max(waits.unwrap_or(0))
+    }
 }
 
 /// Least, mean and greatest over pairs.
@@ -147,10 +161,12 @@ impl PathDelays {
             let sum: u128 = all.iter().map(|(p, n)| u128::from(value(p)) * u128::from(*n)).sum();
             (sum / pairs) as u64
         };
-        let commonest = all.iter().max_by_key(|(_, n)| *n).map_or(links[0].bandwidth, |(p, _)| p.slowest);
+        let commonest = all.iter().max_by_key(|(_, n)| *n).map(|(path, _)| path);
+        let slowest = commonest.map_or(links[0].bandwidth, |path| path.slowest);
+        let rounds = commonest.map_or_else(Vec::new, |path| path.rounds.clone());
         let (fixed, first) = (mean(&|p| p.fixed), mean(&|p| p.first));
         let links = mean(&|p| p.links.into()) as u32;
-        let paths = vec![Path { links, fixed, first, slowest: commonest }];
+        let paths = vec![Path { links, fixed, first, slowest, rounds }];
         Self { pieces, given, row: Column::default(), rows: 0, table: Vec::new(), paths }
     }
 
@@ -186,7 +202,7 @@ impl PathDelays {
         match (self.given.cost, self.given.byte) {
             (Cost::LogGops, _) => delay,
             (Cost::Pure, Some(each)) => delay.saturating_add(each.saturating_mul(bytes)),
-            (Cost::Pure, None) => delay.saturating_add(time(path.slowest, bytes)),
+            (Cost::Pure, None) => delay.saturating_add(path.passing(bytes, bytes)),
         }
         .min(LONGEST)
     }
@@ -260,7 +276,7 @@ fn spreads(paths: &[Path], pairs: &[u64], pieces: Pieces, given: Given) -> Optio
     };
     let network = |p: &Path| p.fixed.saturating_add(pieces.first(p, 1));
     let file = |p: &Path| given.latency.map_or_else(|| network(p), |(latency, hop)| over(latency, hop, p));
-    Some(Spreads { latency: of(&network)?, given: of(&file)?, byte: of(&|p| time(p.slowest, 1 << 20))? })
+    Some(Spreads { latency: of(&network)?, given: of(&file)?, byte: of(&|p| p.passing(1 << 20, 1 << 20))? })
 }
 
 /// A file's latency and time per link, over a path.
@@ -304,7 +320,7 @@ impl Delays for PathDelays {
             return 0;
         }
         let rest = bytes.saturating_sub(1);
-        time(self.path(from, to).slowest, rest).saturating_sub(rest.saturating_mul(self.given.interface))
+        self.path(from, to).passing(bytes, rest).saturating_sub(rest.saturating_mul(self.given.interface))
     }
 }
 
@@ -329,7 +345,8 @@ fn path(counts: &[u16], links: &[LinkParams], pieces: &Pieces) -> Path {
         }
     }
     first = first.min(LONGEST) - time(slowest, pieces.chunk).min(first);
-    Path { links: between as u32, fixed: fixed.min(LONGEST), first, slowest }
+    let rounds = on().filter_map(|(_, link)| Round::of(link, pieces.router_delay, pieces.chunk)).collect();
+    Path { links: between as u32, fixed: fixed.min(LONGEST), first, slowest, rounds }
 }
 
 /// Kinds of paths: how many links of each class.

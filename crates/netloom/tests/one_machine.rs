@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use netloom::{Experiment, Silent};
+use results::summary::Summary;
 use std::{fs, path::PathBuf};
 
 const SWITCH: &str = r#"
@@ -136,6 +137,40 @@ fn quiet_programs_take_the_time_of_the_packet_model() {
         }
     }
     assert!(far.is_empty(), "{far:#?}");
+}
+
+/// Buffers that credits do not free in time: a message waits for them on both models, and no other is in its way.
+#[test]
+fn a_message_waits_for_credits_on_both_models() {
+    let programs = [
+        turns("1 MiB", 10),
+        turns("20 KiB", 10),
+        turns("100 B", 10),
+        ring("60 KiB", "1 us"),
+        token("200 KiB"),
+    ];
+    for (buffer, latency) in [("1 KiB", "80 ns"), ("2 KiB", "700 ns"), ("16 KiB", "2 us"), ("512 B", "1 us")]
+    {
+        for (n, program) in programs.iter().enumerate() {
+            let [packet, delay, flow] = ["packet", "delay", "flow"].map(|kind| {
+                let name = format!("credits {buffer} {n}");
+                let mut run = experiment(&name, TORUS, program, kind);
+                for class in ["terminal", "local"] {
+                    for (key, value) in
+                        [("latency", latency), ("credit_delay", latency), ("vc_buffer", buffer)]
+                    {
+                        run = run.set(&format!("fabric.link.{class}.{key}"), value);
+                    }
+                }
+                run.run().unwrap_or_else(|e| panic!("{name}: {e}")).summary
+            });
+            let flagged = |s: &Summary| s.verdict.flags.iter().any(|f| f == "no-credits");
+            assert_eq!([&packet, &delay, &flow].map(flagged), [false, true, true], "{buffer} {n}");
+            let ratio = delay.simulated_ps as f64 / packet.simulated_ps as f64;
+            println!("{buffer:7} {n}: {:>10} {ratio:.3}", packet.simulated_ps);
+            assert!((0.75..=1.25).contains(&ratio), "{buffer}, program {n}: delay takes {ratio} of packet");
+        }
+    }
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub const FLAGS: &[(&str, &str)] = &[
         "mismatched-collectives",
         "ranks call different collectives, or with different sizes: no such program can run, so the run is incomplete",
     ),
+    (
+        "no-credits",
+        "buffers hold less than their links carry until credits return; this model does not wait for credits, or within a message alone",
+    ),
     ("no-failure", "links were to fail after the end of the run"),
     (
         "out-of-order",
