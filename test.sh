@@ -243,6 +243,7 @@ command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'ap
 if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
   skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
 fi
+command -v ibdmchk >/dev/null || skip 'verification beside ibdmchk' 'apt-get install ibutils'
 step 'all tests and the program are built' tests --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 # What follows runs beside the tests, some of which wait: the longest first.

@@ -104,6 +104,9 @@ const HYBRID: &[&str] = &[
     "experiment.duration=400 us",
 ];
 
+/// A window that is longer than the run.
+const HYBRID_IDLE: &[&str] = &["model.kind=hybrid", "hybrid.director=automatic", "hybrid.window=100 us"];
+
 /// The same where four nodes share a global link.
 const HYBRID_FULL: &[&str] =
     &[HYBRID[0], HYBRID[1], HYBRID[2], HYBRID[3], HYBRID[4], "job.0.workload=bisection", "job.0.load=0.9"];
@@ -130,6 +133,7 @@ fn sources_without_end() {
     ];
     const LONG: &[&str] =
         &["job.0.arrival=poisson", "job.0.message=16 KiB", "experiment.duration=2 ms", "experiment.seed=6"];
+    const LITTLE: &str = "job.0.load=0.01";
     const LONGER: &[&str] =
         &["job.0.arrival=poisson", "job.0.message=64 KiB", "experiment.duration=2 ms", "experiment.seed=3"];
     let directory = tempfile::tempdir().expect("a directory");
@@ -137,7 +141,16 @@ fn sources_without_end() {
         directory.path(),
         SOURCES,
         &[
-            Case { lacks: &["saturated", "still-filling"], ..case("packet: little load", &[], "ok") },
+            Case {
+                lacks: &["saturated", "still-filling", "sources-ended", "too-few-samples"],
+                ..case("packet: little load", &[], "ok")
+            },
+            Case { has: &["sources-ended"], ..case("packet: ten messages each", &["job.0.count=10"], "ok") },
+            Case {
+                has: &["too-few-samples"],
+                lacks: &["sources-ended"],
+                ..case("flow: a few messages", &["model.kind=flow", "experiment.duration=2 us", LITTLE], "ok")
+            },
             case("packet: too much load", &["job.0.workload=bisection", "job.0.load=0.9"], "saturated"),
             Case {
                 lacks: &["saturated"],
@@ -221,6 +234,7 @@ fn sources_without_end() {
             },
             Case {
                 lacks: &["still-filling", "saturated"],
+                has: &["sources-ended"],
                 ..case(
                     "flow: a few messages in a rush, and then nothing",
                     &["model.kind=flow", "job.0.load=5.0", "job.0.count=10", "experiment.duration=200 us"],
@@ -315,7 +329,11 @@ fn sources_without_end() {
                 has: &["saturated", "outside-validated-range"],
                 ..case("hybrid: its estimate is no bound beyond saturation", HYBRID_FULL, "saturated")
             },
-            Case { lacks: &["outside-validated-range"], ..case("hybrid: little load", HYBRID, "ok") },
+            Case {
+                lacks: &["outside-validated-range", "never-predicted"],
+                ..case("hybrid: little load", HYBRID, "ok")
+            },
+            Case { has: &["never-predicted"], ..case("hybrid: a window that never ends", HYBRID_IDLE, "ok") },
             Case {
                 has: &["single-path"],
                 ..case("congestion: spreads", &["model.kind=congestion", "routing.algorithm=valiant"], "ok")
@@ -381,6 +399,13 @@ fn programs_that_the_end_cuts() {
         "until = \"workload-done\"\nlimit = \"4 us\"",
         ("incomplete", &["incomplete"], &["deadlock"]),
     );
+    // A run that was to end then is whole; that ranks post more than links carry until then saturates nothing.
+    let cut = ("ok", &["unfinished-programs"] as &[_], &["incomplete", "saturated", "deadlock"] as &[_]);
+    judge_program(program, "duration = \"4 us\"", cut);
+    let much = "ranks 2\nrank 0 { repeat 20 as i {\n isend 1 MiB to 1 tag i\n irecv 1 MiB from 1 tag i\n waitall\n} }\n\
+                rank 1 { repeat 20 as i {\n isend 1 MiB to 0 tag i\n irecv 1 MiB from 0 tag i\n waitall\n} }\n";
+    judge_program(much, "duration = \"300 us\"", cut);
+    judge_program(much, "duration = \"3 ms\"", ("ok", &[], &["unfinished-programs", "sources-ended"]));
     let stuck = "ranks 2\nrank 0 { recv 64 B from 1 tag 1 }\nrank 1 { recv 64 B from 0 tag 1 }\n";
     judge_program(stuck, DONE, ("deadlock", &["deadlock"], &["incomplete"]));
     let left = "ranks 2\nrank 0 { send 64 B to 1 tag 1 }\nrank 1 { compute 1 us }\n";

@@ -17,6 +17,7 @@ use fabric::{
     registry::{Constant, ROUTINGS, TOPOLOGIES, values},
     routing::{Choice, Congestion, Hop, Routing},
 };
+use std::collections::BTreeSet;
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
@@ -180,6 +181,23 @@ fn pairs() -> Vec<Pair> {
         assert!(all.len() > before, "no routing knows {name}");
     }
     all
+}
+
+/// What a routing sees decides what it is worth: each that looks at the load has a sentence about it.
+#[test]
+fn routings_that_look_at_the_load_say_what_they_read() {
+    let page = |name: &str| {
+        let about = find(ROUTINGS, name).expect("registered").about;
+        about.params.iter().fold(about.doc.to_owned(), |page, param| page + " " + param.doc)
+    };
+    let mut seen = BTreeSet::new();
+    for (name, _, _, values) in pairs().iter().filter(|(_, _, routing, _)| !routing.facts().oblivious) {
+        let name = name.split(' ').next().expect("the routing's name comes first");
+        seen.insert(name.to_owned());
+        let page = page(name);
+        assert!(page.contains("Reads: ") || page.contains("Reads, where "), "{name} with {values:?}: {page}");
+    }
+    assert!(seen.len() >= 10, "{seen:?}");
 }
 
 #[test]

@@ -10,11 +10,14 @@ use super::{
 use base::time::Ps;
 use model::{
     credits,
-    setup::{LIMIT_FIRST, Until},
-    throughput,
+    setup::{JobSetup, Until, limit_first, ranks_left, unfinished},
+    throughput::{self, SOURCES_ENDED},
 };
 use ranks::{programs, stuck::Stuck};
-use results::summary::{State, Throughput, Verdict};
+use results::{
+    batch::MIN_SAMPLES,
+    summary::{State, Throughput, Verdict},
+};
 use std::slice;
 
 /// The verdict of a run that simulated so much time and had such a throughput.
@@ -50,7 +53,7 @@ pub fn judge(
     match (ended.domain.overflow, closed) {
         (true, _) => {}
         (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
-        (false, false) => open_sources(setup, ended, throughput, &mut verdict),
+        (false, false) => open_sources(setup, ended, throughput, &stuck, &mut verdict),
     }
     if let Some(platform) = cx.platform().filter(|p| !p.passed.is_empty()) {
         verdict.flag("input-dropped");
@@ -89,7 +92,12 @@ pub fn judge(
     }
     // A workload that is over has no steady state that samples could miss.
     let over = closed && ended.dry && ended.domain.sharing.active() == 0;
-    if !over && ended.observer.latency.moments().count < 2 {
+    if let Some(line) = throughput::beyond_offered(&setup.jobs, throughput.as_ref()).filter(|_| !closed) {
+        verdict.flag("too-few-samples");
+        verdict.detail.push(line);
+    }
+    let fewest = if !closed && setup.jobs.iter().any(is_traffic) { MIN_SAMPLES } else { 2 };
+    if !over && ended.observer.latency.moments().count < fewest {
         verdict.flag("too-few-samples");
     }
     verdict
@@ -99,7 +107,11 @@ pub fn judge(
 fn credits(cx: &Context) -> Option<String> {
     let counted = "here messages have all of it, and do not wait for credits";
     cx.platform().is_none().then_some(())?;
-    credits::line(&cx.fabric, &cx.links, (cx.config.router_delay, credits::CHUNK), counted)
+    credits::line(&cx.fabric, &cx.links, cx.config.router_delay, credits::CHUNK, counted)
+}
+
+fn is_traffic(job: &JobSetup) -> bool {
+    job.work.program().is_none()
 }
 
 /// Shares that were found late, and how late.
@@ -144,10 +156,15 @@ fn how_it_ended(cx: &Context, ended: &Ended, closed: bool, stuck: &Stuck, verdic
             verdict.find(State::Incomplete, [format!("{} under way, {why}", are(slow))]);
         }
     } else if closed && domain.is_cut_short() {
-        verdict.find(State::Incomplete, [format!("{} under way and {LIMIT_FIRST}", are(active))]);
+        let left = match active {
+            0 if !stuck.is_done() => ranks_left(stuck.ranks),
+            0 => "not all messages are sent".to_owned(),
+            _ => format!("{} under way", are(active)),
+        };
+        verdict.find(State::Incomplete, [format!("{left} and {}", limit_first(cx.end))]);
     } else if !stuck.is_done() {
         verdict.flag("unfinished-programs");
-        verdict.detail.push(format!("the run ended first: {} ranks have operations left", stuck.ranks));
+        verdict.detail.push(unfinished(stuck.ranks));
     }
 }
 
@@ -169,9 +186,20 @@ struct Seen {
 const BEYOND: f64 = 1.000_001;
 
 /// Of a run that ends at a time: each job's messages pile up, or they do not.
-fn open_sources(setup: &FlowSetup, ended: &Ended, throughput: Option<Throughput>, verdict: &mut Verdict) {
+fn open_sources(
+    setup: &FlowSetup,
+    ended: &Ended,
+    throughput: Option<Throughput>,
+    stuck: &Stuck,
+    verdict: &mut Verdict,
+) {
+    if !ended.domain.is_cut_short() && stuck.is_done() && setup.jobs.iter().any(is_traffic) {
+        verdict.flag(SOURCES_ENDED.0);
+        verdict.detail.push(SOURCES_ENDED.1.to_owned());
+    }
     let beyond = throughput.and_then(|t| t.offered_fraction).is_some_and(|offered| offered > BEYOND);
-    for (job, sums) in setup.jobs.iter().zip(&ended.observer.jobs) {
+    // Programs send as their messages come back to them: their pace need not be steady.
+    for (job, sums) in setup.jobs.iter().zip(&ended.observer.jobs).filter(|(job, _)| is_traffic(job)) {
         let Some(counted) = sums.counted.as_ref().filter(|_| sums.begun > 0) else { continue };
         debug_assert!(sums.delivered <= sums.begun, "what arrived was sent");
         let active = sums.begun - sums.delivered;

@@ -78,7 +78,8 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     }
     let mut config = config?;
     let Costs { derived, parameters, credits } = derived::costs(&mut config, &parts);
-    let (Until::Time(limit) | Until::WorkloadDone { limit }) = parts.until?;
+    let until = parts.until?;
+    let (Until::Time(limit) | Until::WorkloadDone { limit }) = until;
     let setup = DelaySetup {
         jobs: Vec::new(),
         config,
@@ -87,6 +88,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         seed: parts.seed,
         scheduling: parts.scheduling,
         limit,
+        timed: matches!(until, Until::Time(_)),
         measure: observe::Measure::default(),
         check: parts.check,
         energy,

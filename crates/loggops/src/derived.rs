@@ -117,7 +117,7 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
 /// What is counted of links that wait for credits.
 fn credits(fabric: &Fabric, links: &[LinkParams], pieces: Pieces) -> Option<String> {
     let counted = "each message waits for the credits of its own bytes, and not for those of other messages";
-    credits::line(fabric, links, (pieces.router_delay, pieces.chunk), counted)
+    credits::line(fabric, links, pieces.router_delay, pieces.chunk, counted)
 }
 
 /// The host of the packet model: its processor's time, no gap, its threshold.

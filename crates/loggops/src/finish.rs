@@ -11,7 +11,10 @@ use super::{
     tables,
 };
 use base::{hash::Fingerprint, time::Ps};
-use model::{failure::Failure, setup::LIMIT_FIRST};
+use model::{
+    failure::Failure,
+    setup::{limit_first, ranks_left, unfinished},
+};
 use ranks::{
     critical::{self, Segment},
     roster::GlobalRank,
@@ -75,12 +78,17 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     }
     // What was begun in time may be over too late, or never: costs are cut at the end of all times.
     let in_time = |end: Ps| end <= setup.limit && end < LONGEST;
-    let mut verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count(), &observer);
+    let late = makespans.iter().filter(|&&end| !in_time(end)).count();
+    let mut verdict = Verdict::ok();
+    how_it_ended(setup, &stuck, dry, late, &mut verdict);
+    stuck.flag(&mut verdict);
+    tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), &mut verdict);
     if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
         verdict.flag("starts-in-past");
     }
     let mut summary = Summary::new(fingerprint(&observer, &makespans), verdict, serde_json::Value::Null);
-    summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
+    let last = makespans.iter().copied().max().unwrap_or(0);
+    summary.simulated_ps = if dry { last.min(setup.limit) } else { setup.limit };
     let counts = |from: usize, to: usize| {
         let part = &observer.ranks[from..to];
         let (injected, delivered) =
@@ -166,21 +174,35 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
     sum
 }
 
-fn verdict(stuck: &Stuck, dry: bool, late: usize, observer: &Observer) -> Verdict {
-    let mut verdict = Verdict::ok();
+/// Deadlock, limits, and what is left of programs.
+fn how_it_ended(setup: &DelaySetup, stuck: &Stuck, dry: bool, late: usize, verdict: &mut Verdict) {
+    let over_late = |late: usize| match late {
+        1 => "1 rank would be over later".to_owned(),
+        _ => format!("{late} ranks would be over later"),
+    };
     if dry && late > 0 && stuck.is_done() {
-        let ranks = format!("{LIMIT_FIRST}: {late} ranks would be over later");
-        verdict.find(State::Incomplete, [ranks]);
+        if setup.timed {
+            verdict.flag("unfinished-programs");
+            verdict.detail.push(format!("the run ended first: {}", over_late(late)));
+        } else {
+            verdict.find(State::Incomplete, [format!("{}: {}", limit_first(setup.limit), over_late(late))]);
+        }
+    } else if !dry && setup.timed {
+        if !stuck.is_done() {
+            verdict.flag("unfinished-programs");
+            verdict.detail.push(unfinished(stuck.ranks));
+        }
+    } else if !dry && stuck.is_done() {
+        verdict.find(State::Incomplete, [format!("messages are under way and {}", limit_first(setup.limit))]);
     } else if !dry {
-        let ranks = format!("{LIMIT_FIRST}: {} ranks have operations left", stuck.ranks);
-        verdict.find(State::Incomplete, [ranks]);
+        verdict.find(
+            State::Incomplete,
+            [format!("{} and {}", ranks_left(stuck.ranks), limit_first(setup.limit))],
+        );
     } else if !stuck.is_done() {
         verdict.find(State::Deadlock, stuck.lines());
     } else if stuck.unreceived > 0 {
         verdict.flag("unreceived-messages");
         verdict.detail.extend(stuck.lines());
     }
-    stuck.flag(&mut verdict);
-    tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), &mut verdict);
-    verdict
 }

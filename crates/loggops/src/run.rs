@@ -327,6 +327,7 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         seed: 1,
         scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,
+        timed: false,
         measure: Measure::default(),
         check: false,
         energy: None,

@@ -48,6 +48,8 @@ pub struct DelaySetup {
     pub scheduling: Scheduling,
     /// Virtual time at which the run is given up; [`NEVER`](base::time::NEVER) for none. What happens at the time itself no longer counts.
     pub limit: Ps,
+    /// The run was to end then, so that programs that are not over are no failure.
+    pub timed: bool,
     /// Tables on demand.
     pub measure: Measure,
     /// Check that every message arrives once.

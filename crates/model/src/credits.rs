@@ -67,7 +67,8 @@ impl Round {
 pub fn line(
     fabric: &Fabric,
     links: &[LinkParams],
-    (router_delay, chunk): (Ps, u64),
+    router_delay: Ps,
+    chunk: u64,
     counted: &str,
 ) -> Option<String> {
     let used =

@@ -5,6 +5,7 @@ use base::{
     rate::Bandwidth,
     threads::{Optimism, Threads},
     time::Ps,
+    units::print_time,
 };
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
@@ -214,6 +215,28 @@ pub const MAX_WINDOWS: u64 = 1_000_000;
 
 /// How facts of a verdict say that the limit ended the run.
 pub const LIMIT_FIRST: &str = "the limit came first";
+
+/// Why a run ended before its workload, with the limit: nobody need have written one.
+#[must_use]
+pub fn limit_first(limit: Ps) -> String {
+    format!("{LIMIT_FIRST} ({})", print_time(limit))
+}
+
+/// What a verdict says of programs that the end of the run cut.
+#[must_use]
+pub fn unfinished(ranks: u64) -> String {
+    format!("the run ended first: {}", ranks_left(ranks))
+}
+
+/// So many ranks are not done.
+#[must_use]
+pub fn ranks_left(ranks: u64) -> String {
+    if ranks == 1 {
+        "1 rank has operations left".to_owned()
+    } else {
+        format!("{ranks} ranks have operations left")
+    }
+}
 
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

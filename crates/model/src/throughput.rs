@@ -39,6 +39,27 @@ pub fn throughput(
     })
 }
 
+/// What a verdict says of sources that end before the run does: its flag, and the fact. Only runs that end at a time have loads to be met.
+pub const SOURCES_ENDED: (&str, &str) = (
+    "sources-ended",
+    "all messages were there before the run ended: what is offered is the load while sources send, what is accepted the mean of the whole run",
+);
+
+/// What a verdict says where more arrived than sources without end offer in the mean: of each of them the measured time holds too few messages.
+/// Answers are sent beyond what is offered.
+#[must_use]
+pub fn beyond_offered(jobs: &[JobSetup], throughput: Option<&Throughput>) -> Option<String> {
+    let (accepted, offered) = throughput.and_then(|t| Some((t.accepted_fraction, t.offered_fraction?)))?;
+    let answers = jobs.iter().any(|job| job.work.traffic().is_none_or(|traffic| traffic.closed_loop()));
+    let (accepted, offered) = (accepted * 100.0, offered * 100.0);
+    (accepted > BEYOND * offered && !answers).then(|| {
+        format!("{accepted:.1} % arrived and {offered:.1} % are offered: each source sent too few messages to have its load")
+    })
+}
+
+/// Part of what is offered above which an excess is not rounding.
+const BEYOND: f64 = 1.1;
+
 /// From when on a run that is measured from `warmup` to `end` can be steady: the start of the last of its jobs, if any starts later. A start in the last
 /// sixteenth leaves too little, and does not count.
 #[must_use]

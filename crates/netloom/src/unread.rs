@@ -43,6 +43,11 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
         );
         all.extend(Unread::all("fabric", &TABLES, why));
     }
+    let finally = parts.change.as_ref().map(|change| &change.fabric).or(parts.fabric.as_ref());
+    if finally.is_some_and(|fabric| fabric.intact()) && !parts.is_platform() {
+        let keys = ["link_fraction", "router_fraction", "classes", "links", "routers", "at"];
+        all.extend(Unread::all("faults", &keys, "nothing of the network fails"));
+    }
     let programs = experiment.jobs.iter().any(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
     if !programs {
         all.extend(Unread::all("output", &["operations"], "there are no programs"));
@@ -75,6 +80,7 @@ fn is_written(experiment: &Experiment, unread: &Unread) -> bool {
                 || experiment.model.as_ref().is_some_and(|m| within(&m.section))
         }
         "output" => within(&experiment.output),
+        "faults" => experiment.faults.as_ref().is_some_and(within),
         name => experiment.own.iter().any(|own| own.entry.about.name == name && within(&own.section)),
     }
 }

@@ -11,11 +11,11 @@ use base::{
     units::print_time,
 };
 use model::{
-    setup::{JobSetup, LIMIT_FIRST, Until},
-    throughput,
+    setup::{JobSetup, Until, limit_first, ranks_left, unfinished},
+    throughput::{self, SOURCES_ENDED},
 };
 use results::{
-    batch::{self, Stationarity},
+    batch::{self, MIN_SAMPLES, Stationarity},
     summary::{State as Outcome, Throughput, Verdict},
 };
 
@@ -35,17 +35,25 @@ pub fn judge(
         verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
     }
     how_it_ended(setup, net, ended, &mut verdict);
-    open_sources(setup, net, ended, &mut verdict);
+    // Programs send as their messages come back to them: neither their pace nor their latency need be steady.
+    let steady = matches!(setup.until, Until::Time(_)) && setup.jobs.iter().any(is_traffic);
+    if steady {
+        open_sources(setup, net, ended, &mut verdict);
+        if ended.dry && ended.stuck.is_done() {
+            verdict.flag(SOURCES_ENDED.0);
+            verdict.detail.push(SOURCES_ENDED.1.to_owned());
+        }
+    }
     finite_sources(setup, net, ended, simulated, throughput, &mut verdict);
     let batches = ended.observer.batches.batches();
     match batch::stationarity(&batches) {
-        Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
+        Stationarity::Drifting { relative } if steady => {
             verdict.find(
                 Outcome::NotStationary,
                 [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
             );
         }
-        Stationarity::Shifting { relative, after } if matches!(setup.until, Until::Time(_)) => {
+        Stationarity::Shifting { relative, after } if steady => {
             let (by, when) = (relative * 100.0, after * 100.0);
             verdict.find(
                 Outcome::NotStationary,
@@ -53,7 +61,14 @@ pub fn judge(
             );
         }
         Stationarity::TooFew => verdict.flag("too-few-samples"),
+        _ if steady && ended.observer.latency.moments().count < MIN_SAMPLES => {
+            verdict.flag("too-few-samples")
+        }
         _ => {}
+    }
+    if let Some(line) = throughput::beyond_offered(&setup.jobs, throughput.as_ref()).filter(|_| steady) {
+        verdict.flag("too-few-samples");
+        verdict.detail.push(line);
     }
     if let (Until::Time(_), Some(c)) = (setup.until, batch::confidence(&batches))
         && c.half_width > batch::WIDE * c.mean
@@ -64,6 +79,11 @@ pub fn judge(
     }
     if ended.hybrid.as_ref().is_some_and(|h| h.1) {
         verdict.flag("short-window");
+    }
+    if ended.hybrid.as_ref().is_some_and(|h| h.0.switches == 0) {
+        verdict.flag("never-predicted");
+        let why = "its director found no time for a stay, or `window` is longer than the run";
+        verdict.detail.push(format!("the run never left its network: {why}"));
     }
     let gaps = ended.observer.adapter.gaps;
     if gaps > 0 {
@@ -86,6 +106,10 @@ pub fn judge(
     verdict
 }
 
+fn is_traffic(job: &JobSetup) -> bool {
+    job.work.program().is_none()
+}
+
 /// Deadlock, limits, and what is left of programs.
 fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdict) {
     let done = matches!(setup.until, Until::WorkloadDone { .. });
@@ -95,15 +119,18 @@ fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     } else if ended.dry && !ended.stuck.is_done() {
         verdict.find(Outcome::Deadlock, ended.stuck.lines());
     } else if done && (ended.last.busy || ended.last.open > 0) {
-        let why = if ended.dry { "nothing moves any more" } else { LIMIT_FIRST };
+        let (Until::Time(limit) | Until::WorkloadDone { limit }) = setup.until;
+        let why = if ended.dry { "nothing moves any more".to_owned() } else { limit_first(limit) };
         let left = match ended.last.open {
-            0 => "messages are not complete".to_owned(),
+            0 if !ended.stuck.is_done() => ranks_left(ended.stuck.ranks),
+            0 => "not all messages are sent".to_owned(),
+            1 => "1 packet is under way".to_owned(),
             open => format!("{open} packets are under way"),
         };
         verdict.find(Outcome::Incomplete, [format!("{left} and {why}")]);
     } else if !ended.stuck.is_done() {
         verdict.flag("unfinished-programs");
-        verdict.detail.push(format!("the run ended first: {} ranks have operations left", ended.stuck.ranks));
+        verdict.detail.push(unfinished(ended.stuck.ranks));
     }
     if ended.stuck.unreceived > 0 && done {
         verdict.flag("unreceived-messages");

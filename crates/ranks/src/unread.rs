@@ -20,7 +20,7 @@ pub fn usual() -> u64 {
     }
 }
 
-/// `eager` if every standard send of the programs goes at once with it and, by the `usual` threshold, without it; nothing if a program is too long to be
+/// `eager` if there are programs and every standard send of them goes at once with it and, by the `usual` threshold, without it; nothing if a program is too long to be
 /// read. `below`: a message of just that size does not go at once.
 #[must_use]
 pub fn threshold(parts: &Parts<'_>, below: bool, usual: u64) -> Vec<Unread> {
@@ -29,6 +29,9 @@ pub fn threshold(parts: &Parts<'_>, below: bool, usual: u64) -> Vec<Unread> {
     else {
         return Vec::new();
     };
+    if parts.jobs.iter().all(|job| job.work.program().is_none()) {
+        return Vec::new();
+    }
     let mut budget = OPERATIONS;
     let mut largest = None;
     for program in parts.jobs.iter().filter_map(|job| job.work.program()) {

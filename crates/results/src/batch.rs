@@ -12,6 +12,9 @@ const CELLS: usize = 64;
 /// Fewest batches from which anything is concluded.
 pub const MIN_BATCHES: usize = 8;
 
+/// Fewest samples of a run that ends at a time: fewer are chance, however they lie.
+pub const MIN_SAMPLES: u64 = 4 * MIN_BATCHES as u64;
+
 /// Relative drift of the mean below which a run counts as stationary, whatever the statistics say.
 pub const DRIFT_TOLERANCE: f64 = 0.02;
 

@@ -30,6 +30,7 @@ pub const FLAGS: &[(&str, &str)] = &[
         "no-credits",
         "buffers hold less than their links carry until credits return; this model does not wait for credits, or within a message alone",
     ),
+    ("never-predicted", "a hybrid run never left its network: all of it is model `packet`"),
     ("no-failure", "links were to fail after the end of the run"),
     (
         "out-of-order",
@@ -38,6 +39,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("outside-validated-range", "the model was compared with others only below the load of this run"),
     ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
     ("single-path", "the routing spreads traffic; this model sends each message over one path"),
+    (
+        "sources-ended",
+        "all messages were there before the run ended: throughput and the use of links are means over all of its time",
+    ),
     (
         "starts-in-past",
         "of several processors of a rank each has its own clock, as in LogGOPSim: an operation may start before one of another processor that it waits for is over",

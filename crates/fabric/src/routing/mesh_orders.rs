@@ -20,7 +20,8 @@ pub const O1TURN: RoutingEntry = RoutingEntry {
         summary: "mesh: dimensions in ascending or in descending order, drawn for each packet (XY-YX)",
         doc: "At its first router a packet draws one of two orders: dimension 0 first, or the last dimension first. Each order has a virtual channel of its \
               own, so there is no cycle and two are needed. `order = \"least-queue\"` takes the order whose first output of the first router holds less \
-              (BookSim's adaptive_xy_yx); where both are equal, or both orders begin alike, it draws. A network with failed links is refused.",
+              (BookSim's adaptive_xy_yx); where both are equal, or both orders begin alike, it draws. Reads: these two \
+              outputs, without delay. A network with failed links is refused.",
         source: "Seo, Ali, Lim, Rafique, Thottethodi: Near-Optimal Worst-Case Throughput Routing for Two-Dimensional Mesh Networks, ISCA 2005; BookSim 2, \
                  routefunc.cpp (xy_yx, adaptive_xy_yx)",
         params: &[Param {

@@ -15,7 +15,7 @@ pub(crate) const SELECT: Param = Param {
     doc: "choice among equally good paths: `random` draws evenly at each decision; `static` is a hash of source and \
           destination, so that a pair always takes the same path; `round-robin` takes them in turn, packet by packet of \
           a source; `least-queue` takes the port with the fewest bytes queued or in its buffers, `most-credits` the \
-          one with the most free buffer on the virtual channel to be used, ties drawn at random. Both read the outputs of the \
+          one with the most free buffer on the virtual channel to be used, ties drawn at random. Reads: both look at the outputs of the \
           router that they are asked at, without delay; with `route_per = \"chunk\"` they see the earlier chunks of the \
           same packet there",
 };

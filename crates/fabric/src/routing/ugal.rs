@@ -55,7 +55,7 @@ pub const GLOBAL: RoutingEntry = RoutingEntry {
     about: About {
         name: "ugal-g",
         summary: "any topology: minimal or Valiant, by the queues of all routers along the path",
-        doc: "As `ugal-l`, but a way costs the sum of the backlogs of all its links: the first router's as they are, the \
+        doc: "As `ugal-l`, but a way costs the sum of the backlogs of all its links. Reads: the first router's outputs as they are, the \
               others' as they last published them: one to two times `[model] info_delay` old. The packet's own chunks count as for \
               `ugal-l`. In the literature UGAL-G is \
               the ideal that knows all queues at once. Every packet takes exactly the links that were summed up. If \

@@ -358,7 +358,14 @@ fn elsewhere(root: &Table, named: Option<&ModelEntry>, choices: &Choices) -> Vec
             let keys = theirs.into_iter().filter(|key| present.contains(key));
             let found: Vec<&'static str> = keys.filter(|key| !known(key)).collect();
             if !found.is_empty() {
-                let why = format!("model \"{}\" has no such key", named.about.name);
+                let own = named.about.name;
+                let why = match *section {
+                    "job" => format!(
+                        "jobs of model \"{own}\" have no such key, those of \"{}\" do",
+                        model.about.name
+                    ),
+                    _ => format!("model \"{own}\" has no such key"),
+                };
                 all.extend(Unread::all(section, &found, why));
             }
         }

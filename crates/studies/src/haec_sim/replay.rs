@@ -137,6 +137,7 @@ pub fn run(
                 seed: 1,
                 scheduling: Scheduling::Sequential { partitions: 1 },
                 limit: NEVER,
+                timed: false,
                 measure: Measure { messages: true, ..Measure::default() },
                 check: false,
                 energy: None,
