@@ -10,9 +10,19 @@ use super::{
     },
 };
 
-/// True if an entry takes messages of this process with these bits.
+/// Offset that an entry uses for a message that names one.
 #[must_use]
-pub fn matches(ni: &Ni, entry: &Entry, source: ProcessId, bits: u64) -> bool {
+pub fn offset(entry: &Entry, remote: u64) -> u64 {
+    if entry.options & me::MANAGE_LOCAL != 0 { entry.local_offset } else { remote }
+}
+
+/// True if an entry takes messages of this process with these bits, of so many bytes at this offset.
+#[must_use]
+pub fn matches(ni: &Ni, entry: &Entry, source: ProcessId, bits: u64, length: u64, remote: u64) -> bool {
+    let free = entry.region.length.saturating_sub(offset(entry, remote));
+    if entry.options & me::NO_TRUNCATE != 0 && length > free {
+        return false;
+    }
     if ni.options & ni::NO_MATCHING != 0 {
         return true;
     }
@@ -25,6 +35,33 @@ pub fn matches(ni: &Ni, entry: &Entry, source: ProcessId, bits: u64) -> bool {
     process && (entry.match_bits ^ bits) & !entry.ignore_bits == 0
 }
 
+/// True if an entry matches the header of an unexpected message. Nobody's permission is checked.
+fn matches_header(ni: &Ni, entry: &Entry, header: &Header) -> bool {
+    let e = &header.event;
+    matches(ni, entry, e.initiator, e.match_bits, e.rlength, e.remote_offset)
+}
+
+/// An entry that is appended takes a header. True if that uses it up.
+fn take_header(entry: &mut Entry, header: &Header) -> bool {
+    if entry.options & me::USE_ONCE != 0 {
+        return true;
+    }
+    if entry.options & me::LOCAL_INC_UH_RLENGTH == 0 || entry.options & me::MANAGE_LOCAL == 0 {
+        return false;
+    }
+    let length = entry.region.length;
+    entry.local_offset = entry.local_offset.saturating_add(header.event.rlength).min(length);
+    length - entry.local_offset < entry.min_free
+}
+
+/// True if unexpected headers use an entry up when it is appended.
+fn used_up(ni: &Ni, entry: &Entry) -> bool {
+    let table = ni.tables.get(usize::from(entry.pt)).and_then(Option::as_ref);
+    let Some(table) = table.filter(|_| entry.list == List::Priority) else { return false };
+    let mut entry = entry.clone();
+    table.unexpected.iter().any(|h| matches_header(ni, &entry, h) && take_header(&mut entry, h))
+}
+
 /// How events name the process that sent a message.
 #[must_use]
 pub fn initiator(ni: &Ni, m: &Message) -> ProcessId {
@@ -32,28 +69,20 @@ pub fn initiator(ni: &Ni, m: &Message) -> ProcessId {
 }
 
 impl Process {
-    /// An entry that is on no list yet: generation and place.
-    pub(super) fn make_entry(
+    /// An entry of an interface that is on no list yet.
+    fn read_entry(
         &mut self,
         TableEntry { ni, pt }: TableEntry,
         me: &Me,
         list: List,
         user_ptr: u64,
         memory: &mut dyn Memory,
-    ) -> Answer<(u16, u16)> {
+    ) -> Answer<(usize, Entry)> {
         let index = self.table(ni, pt)?.0;
         let ct = self.counter_of(index, me.ct)?;
         let ni = self.open(index)?;
         if me.options & !me::ALL_ME != 0 {
             return Err(Code::ArgInvalid);
-        }
-        let table = ni.tables[pt as usize].as_ref().ok_or(Code::ArgInvalid)?;
-        let on_list = match list {
-            List::Priority => table.priority.len(),
-            List::Overflow => table.overflow.len(),
-        };
-        if on_list >= ni.limits.max_list_size.max(0) as usize {
-            return Err(Code::ListTooLong);
         }
         debug_assert!(u16::try_from(pt).is_ok(), "an entry of the table has a number of 16 bits");
         let region = Region::new(me.start, me.length, me.options & IOVEC != 0, &ni.limits, memory)?;
@@ -73,6 +102,29 @@ impl Process {
             headers: 0,
             linked: false,
         };
+        Ok((index, entry))
+    }
+
+    /// An entry that is to join its list, now or later: generation and place.
+    pub(super) fn make_entry(
+        &mut self,
+        at: TableEntry,
+        me: &Me,
+        list: List,
+        user_ptr: u64,
+        memory: &mut dyn Memory,
+    ) -> Answer<(u16, u16)> {
+        let (index, entry) = self.read_entry(at, me, list, user_ptr, memory)?;
+        let ni = self.open(index)?;
+        let table = ni.tables[at.pt as usize].as_ref().ok_or(Code::ArgInvalid)?;
+        let on_list = match list {
+            List::Priority => table.priority.len(),
+            List::Overflow => table.overflow.len(),
+        };
+        // What unexpected headers use up joins no list.
+        if on_list >= ni.limits.max_list_size.max(0) as usize && !used_up(ni, &entry) {
+            return Err(Code::ListTooLong);
+        }
         ni.entries.insert(entry, ni.limits.max_entries.max(0) as usize)
     }
 
@@ -141,27 +193,18 @@ impl Process {
 
     /// Headers that a new entry matches make overflow events. True if they use it up.
     fn take_unexpected(&mut self, index: usize, place: u16, entry: &Entry) -> bool {
-        let moves = entry.options & me::LOCAL_INC_UH_RLENGTH != 0 && entry.options & me::MANAGE_LOCAL != 0;
-        let once = entry.options & me::USE_ONCE != 0;
-        let mut offset = 0u64;
-        while let Some(header) = self.find_header(index, entry, true, 0) {
-            self.overflow_event(index, entry, &header.0, header.0.kind);
-            self.release_header(index, &header.0);
-            if once {
+        let mut entry = entry.clone();
+        while let Some((header, _)) = self.find_header(index, &entry, true, 0) {
+            self.overflow_event(index, &entry, &header, header.kind);
+            self.release_header(index, &header);
+            if take_header(&mut entry, &header) {
                 return true;
             }
-            if moves {
-                offset = offset.saturating_add(header.0.event.rlength);
-                if entry.region.length.saturating_sub(offset) < entry.min_free || offset > entry.region.length
-                {
-                    return true;
-                }
-            }
         }
-        if let (true, Some(ni)) = (moves, self.nis[index & 3].as_deref_mut())
-            && let Some(entry) = ni.entries.at(place)
+        if let Some(ni) = self.nis[index & 3].as_deref_mut()
+            && let Some(own) = ni.entries.at(place)
         {
-            entry.local_offset = offset;
+            own.local_offset = entry.local_offset;
         }
         false
     }
@@ -177,8 +220,7 @@ impl Process {
         let ni = self.nis[index & 3].as_deref_mut()?;
         let table = ni.tables.get(usize::from(entry.pt))?.as_ref()?;
         debug_assert!(from <= table.unexpected.len(), "a search goes on behind what it found");
-        let good = |h: &Header| matches(ni, entry, h.event.initiator, h.event.match_bits);
-        let at = from + table.unexpected.iter().skip(from).position(good)?;
+        let at = from + table.unexpected.iter().skip(from).position(|h| matches_header(ni, entry, h))?;
         let table = ni.tables.get_mut(usize::from(entry.pt))?.as_mut()?;
         let header = table.unexpected[at];
         if remove {
@@ -253,11 +295,8 @@ impl Process {
         user_ptr: u64,
         memory: &mut dyn Memory,
     ) -> Answer {
-        let (generation, row) = self.make_entry(at, me, List::Priority, user_ptr, memory)?;
-        let index = self.interface(at.ni)?.0;
-        let ni = self.open(index)?;
-        let entry = ni.entries.get(generation, row)?.clone();
-        ni.entries.remove(row);
+        // It takes neither a place on the list nor space: it is never linked.
+        let (index, entry) = self.read_entry(at, me, List::Priority, user_ptr, memory)?;
         let from = self.out.len();
         let (mut next, mut found) = (0, false);
         while let Some((header, found_at)) = self.find_header(index, &entry, delete, next) {

@@ -341,10 +341,11 @@ impl Queue {
         Self { capacity, ..Self::default() }
     }
 
-    /// True if so many more events have room.
+    /// True if so many more events have room. Those of flow control have places of their own.
     #[must_use]
     pub fn has_room(&self, events: usize) -> bool {
-        self.events.len() + self.coming + events <= self.capacity
+        debug_assert!(self.disabled <= self.events.len(), "they are among its events");
+        self.events.len() - self.disabled + self.coming + events <= self.capacity
     }
 
     /// An event is on its way.

@@ -5,7 +5,7 @@
 
 use super::{
     atomics,
-    lists::{initiator, matches},
+    lists::{initiator, matches, offset},
     message::{Message, Request},
     objects::{Entry, Header, Ni},
     process::{Out, Process},
@@ -23,6 +23,15 @@ struct Found {
     entry: Entry,
     offset: u64,
     mlength: u64,
+}
+
+impl Found {
+    /// True if the message uses its entry up.
+    fn is_last(&self) -> bool {
+        let (options, length) = (self.entry.options, self.entry.region.length);
+        let short = || length - (self.offset + self.mlength) < self.entry.min_free;
+        options & me::USE_ONCE != 0 || (options & me::MANAGE_LOCAL != 0 && short())
+    }
 }
 
 impl Process {
@@ -71,12 +80,6 @@ impl Process {
         let Some(found) = find(ni, m) else {
             return fail(self.no_room(m, me::FLOWCTRL_DISABLE, None));
         };
-        let header =
-            found.entry.list == List::Overflow && found.entry.options & me::UNEXPECTED_HDR_DISABLE == 0;
-        let no_header = header && ni.headers >= ni.limits.max_unexpected_headers.max(0) as usize;
-        if no_header || !has_events(ni, m, &found) {
-            return fail(self.no_room(m, me::FLOWCTRL_DISABLE, Some(found.entry.options)));
-        }
         if found.entry.uid != UID_ANY && found.entry.uid != m.uid {
             ni.status[PERMISSION] += 1;
             return fail(Fail::PermViolation);
@@ -89,6 +92,13 @@ impl Process {
         if found.entry.options & needs != needs {
             ni.status[OPERATION] += 1;
             return fail(Fail::OpViolation);
+        }
+        // Only who may use the entry can exhaust it.
+        let header =
+            found.entry.list == List::Overflow && found.entry.options & me::UNEXPECTED_HDR_DISABLE == 0;
+        let no_header = header && ni.headers >= ni.limits.max_unexpected_headers.max(0) as usize;
+        if no_header || !has_events(ni, m, &found, header) {
+            return fail(self.no_room(m, me::FLOWCTRL_DISABLE, Some(found.entry.options)));
         }
         self.execute(m, &found, header, answer, memory)
     }
@@ -181,13 +191,11 @@ impl Process {
     fn use_up(&mut self, index: usize, found: &Found) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Some(entry) = ni.entries.at(found.place) else { return };
-        let mut over = entry.options & me::USE_ONCE != 0;
         if entry.options & me::MANAGE_LOCAL != 0 {
             entry.local_offset += found.mlength;
             debug_assert!(entry.local_offset <= entry.region.length, "a local offset stays in the region");
-            over |= entry.min_free > 0 && entry.region.length - entry.local_offset < entry.min_free;
         }
-        if !over {
+        if !found.is_last() {
             return;
         }
         entry.linked = false;
@@ -227,24 +235,23 @@ fn find(ni: &Ni, m: &Message) -> Option<Found> {
     all.find_map(|&place| {
         let entry = ni.entries.peek(place)?;
         debug_assert_eq!(u32::from(entry.pt), m.pt, "a list holds entries of its own table");
-        let local = entry.options & me::MANAGE_LOCAL != 0;
-        let offset = if local { entry.local_offset } else { m.remote_offset };
+        let offset = offset(entry, m.remote_offset);
         let free = entry.region.length.saturating_sub(offset);
-        let fits = m.length <= free || entry.options & me::NO_TRUNCATE == 0;
-        let taken = fits && matches(ni, entry, source, m.match_bits);
+        let taken = matches(ni, entry, source, m.match_bits, m.length, m.remote_offset);
         taken.then(|| Found { place, entry: entry.clone(), offset, mlength: m.length.min(free) })
     })
 }
 
-/// With flow control, events need room before a message is taken.
-fn has_events(ni: &Ni, m: &Message, found: &Found) -> bool {
+/// With flow control, all events of a message need room before it is taken.
+fn has_events(ni: &Ni, m: &Message, found: &Found, header: bool) -> bool {
     let Some(table) = ni.tables.get(m.pt as usize).and_then(Option::as_ref) else { return true };
     let (flow, eq) = (table.options & pt::FLOWCTRL != 0, table.eq);
     let Some(queue) = eq.filter(|_| flow).and_then(|eq| ni.queues.peek(eq)) else { return true };
-    let options = found.entry.options;
-    let comm = options & (me::COMM_DISABLE | me::SUCCESS_DISABLE) == 0;
-    let unlink = options & me::USE_ONCE != 0 && options & me::UNLINK_DISABLE == 0;
-    queue.has_room(usize::from(comm) + usize::from(unlink))
+    let entry = &found.entry;
+    let comm = entry.options & (me::COMM_DISABLE | me::SUCCESS_DISABLE) == 0;
+    let unlink = entry.options & me::UNLINK_DISABLE == 0 && found.is_last();
+    let free = unlink && entry.list == List::Overflow && entry.headers == 0 && !header;
+    queue.has_room(usize::from(comm) + usize::from(unlink) + usize::from(free))
 }
 
 /// Events of a request: of the entry that takes it, and of one that finds its header.

@@ -1,5 +1,7 @@
 //! Two processes that share a memory of bytes, and messages that arrive at once.
 
+mod second_opinion;
+
 use super::{
     atomics::{op, ty},
     call::Trigger,
