@@ -7,13 +7,16 @@ use super::{
     pace::Pace,
     sharing::Delays,
 };
-use base::time::Ps;
+use base::{
+    time::{Ps, display},
+    units::print_time,
+};
 use model::{
     credits,
     setup::{JobSetup, Until, limit_first, ranks_left, unfinished},
     throughput::{self, SOURCES_ENDED},
 };
-use ranks::{programs, stuck::Stuck};
+use ranks::{programs, stuck::Stuck, tally};
 use results::{
     batch::MIN_SAMPLES,
     summary::{State, Throughput, Verdict},
@@ -30,6 +33,7 @@ pub fn judge(
     throughput: Option<Throughput>,
 ) -> Verdict {
     let mut verdict = Verdict::ok();
+    changes(setup, simulated, &mut verdict);
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
     let stuck = programs::stuck(&cx.roster, ended.host.standing());
     how_it_ended(cx, ended, closed, &stuck, &mut verdict);
@@ -41,6 +45,7 @@ pub fn judge(
     }
     stuck.flag(&mut verdict);
     ended.observer.tally.flag(&mut verdict);
+    tally::flag_clipped([ended.observer.bytes.0].into_iter(), &mut verdict);
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     let seen = Seen {
@@ -66,6 +71,37 @@ pub fn judge(
         verdict.detail.push(line);
     }
     approximate(&cx.config, ended.domain.sharing.delays(), &mut verdict);
+    divisions(cx, ended, &mut verdict);
+    // A workload that is over has no steady state that samples could miss.
+    let over = closed && ended.dry && ended.domain.sharing.active() == 0;
+    if let Some(line) = throughput::beyond_offered(&setup.jobs, throughput.as_ref()).filter(|_| !closed) {
+        verdict.flag("too-few-samples");
+        verdict.detail.push(line);
+    }
+    let fewest = if !closed && setup.jobs.iter().any(is_traffic) { MIN_SAMPLES } else { 2 };
+    let (counted, whole) = (ended.observer.latency.moments().count, ended.observer.bytes.0 > 0);
+    if (!over && counted < fewest) || (over && whole && counted == 0) {
+        verdict.flag("too-few-samples");
+    }
+    verdict
+}
+
+/// What was to fail or change after the end.
+fn changes(setup: &FlowSetup, simulated: Ps, verdict: &mut Verdict) {
+    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
+    }
+    if let Some(change) = setup.config.changes.iter().find(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("a bandwidth was to change at {at}, but the run ended at {end}"));
+    }
+}
+
+/// How messages were divided over paths.
+fn divisions(cx: &Context, ended: &Ended, verdict: &mut Verdict) {
     if ended.domain.network.by_load {
         verdict.flag("divided-by-load");
         let why = "the routing chooses among paths by load: packets of each message ask it, again as others begin and end; queues, which it reads on \
@@ -90,17 +126,6 @@ pub fn judge(
         );
         verdict.detail.push(why);
     }
-    // A workload that is over has no steady state that samples could miss.
-    let over = closed && ended.dry && ended.domain.sharing.active() == 0;
-    if let Some(line) = throughput::beyond_offered(&setup.jobs, throughput.as_ref()).filter(|_| !closed) {
-        verdict.flag("too-few-samples");
-        verdict.detail.push(line);
-    }
-    let fewest = if !closed && setup.jobs.iter().any(is_traffic) { MIN_SAMPLES } else { 2 };
-    if !over && ended.observer.latency.moments().count < fewest {
-        verdict.flag("too-few-samples");
-    }
-    verdict
 }
 
 /// Links that wait for credits, of a network that is no platform.
@@ -193,9 +218,15 @@ fn open_sources(
     stuck: &Stuck,
     verdict: &mut Verdict,
 ) {
-    if !ended.domain.is_cut_short() && stuck.is_done() && setup.jobs.iter().any(is_traffic) {
+    let there = ended.observer.jobs.iter().map(|job| job.delivered);
+    let all = !ended.domain.is_cut_short() && stuck.is_done() && setup.jobs.iter().any(is_traffic);
+    let over = match all {
+        true => Some(SOURCES_ENDED.1.to_owned()),
+        false => throughput::jobs_ended(&setup.jobs, there),
+    };
+    if let Some(line) = over {
         verdict.flag(SOURCES_ENDED.0);
-        verdict.detail.push(SOURCES_ENDED.1.to_owned());
+        verdict.detail.push(line);
     }
     let beyond = throughput.and_then(|t| t.offered_fraction).is_some_and(|offered| offered > BEYOND);
     // Programs send as their messages come back to them: their pace need not be steady.

@@ -180,18 +180,18 @@ impl Observer {
             counted.delivered(time);
         }
         job.last = job.last.max(time);
-        self.bytes.0 += bytes;
+        self.bytes.0 = self.bytes.0.saturating_add(bytes);
         self.tally.message(source, time - created);
         if let Some(window) = self.window(time) {
             window.delivered += 1;
-            window.bytes += bytes;
+            window.bytes = window.bytes.saturating_add(bytes);
         }
-        self.whole += if time >= self.cx.warmup { bytes } else { 0 };
+        self.whole = self.whole.saturating_add(if time >= self.cx.warmup { bytes } else { 0 });
         if created < self.cx.warmup {
             return;
         }
         let latency = time - created;
-        self.bytes.1 += bytes;
+        self.bytes.1 = self.bytes.1.saturating_add(bytes);
         self.latency.record(latency);
         if let Some(sums) = &mut self.slow_down {
             sums.record(self.cx.rank[source].0 as usize, bytes, latency, self.alone);
@@ -203,7 +203,7 @@ impl Observer {
         if self.cx.measure.pairs {
             let pair = self.pairs.entry((source, destination)).or_default();
             pair.latency.record(latency);
-            pair.bytes += bytes;
+            pair.bytes = pair.bytes.saturating_add(bytes);
         }
         if self.cx.measure.messages {
             self.rows.push(Row { delivered: time, exact, source, number, destination, created, bytes });

@@ -81,11 +81,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     let late = makespans.iter().filter(|&&end| !in_time(end)).count();
     let mut verdict = Verdict::ok();
     how_it_ended(setup, &stuck, dry, late, &mut verdict);
-    stuck.flag(&mut verdict);
-    tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), &mut verdict);
-    if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
-        verdict.flag("starts-in-past");
-    }
+    remark(cx, &stuck, &observer, &mut verdict);
     let mut summary = Summary::new(fingerprint(&observer, &makespans), verdict, serde_json::Value::Null);
     let last = makespans.iter().copied().max().unwrap_or(0);
     summary.simulated_ps = if dry { last.min(setup.limit) } else { setup.limit };
@@ -172,6 +168,15 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
         sum.add(1 << 40, host as u64, end, 0);
     }
     sum
+}
+
+/// What else a reader is to know of the numbers.
+fn remark(cx: &Context, stuck: &Stuck, observer: &Observer, verdict: &mut Verdict) {
+    stuck.flag(verdict);
+    tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), verdict);
+    if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
+        verdict.flag("starts-in-past");
+    }
 }
 
 /// Deadlock, limits, and what is left of programs.

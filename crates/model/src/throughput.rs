@@ -45,6 +45,19 @@ pub const SOURCES_ENDED: (&str, &str) = (
     "all messages were there before the run ended: what is offered is the load while sources send, what is accepted the mean of the whole run",
 );
 
+/// The same of some jobs, whose traffic ended after a number of messages: `there` are those that arrived, by job.
+#[must_use]
+pub fn jobs_ended(jobs: &[JobSetup], there: impl Iterator<Item = u64>) -> Option<String> {
+    let ended = |(job, there): (&JobSetup, u64)| {
+        let all = job.work.traffic()?.total(job.placement.len() as u32)?;
+        (all > 0 && there == all).then_some(format!("`{}`", job.name))
+    };
+    let ended: Vec<String> = jobs.iter().zip(there).filter_map(ended).collect();
+    let what = "what is offered is the load while it sends, what is accepted the mean of the whole run";
+    (!ended.is_empty())
+        .then(|| format!("all messages of {} were there before the run ended: {what}", ended.join(", ")))
+}
+
 /// What a verdict says where more arrived than sources without end offer in the mean: of each of them the measured time holds too few messages.
 /// Answers are sent beyond what is offered.
 #[must_use]

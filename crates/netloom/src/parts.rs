@@ -63,8 +63,12 @@ pub fn build(
         check: options.checkers,
         written: Written { jobs: sections, ..written(experiment, model) },
     };
-    diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
-    if model.entry.needs.time {
+    // Sections with mistakes lack values.
+    let sound = diagnostics.is_empty();
+    if sound {
+        diagnostics.notes.extend(unread::notes(experiment, model.entry, &parts));
+    }
+    if sound && model.entry.needs.time {
         diagnostics.notes.extend(bursts::notes(&parts, model.entry.heeds_rates));
     }
     (model.entry.build)(parts, diagnostics)
@@ -87,7 +91,9 @@ fn note_windows(experiment: &Experiment, diagnostics: &mut Diagnostics) {
 fn sections_of<'a>(experiment: &'a Experiment, jobs: &[JobSetup]) -> Vec<&'a Section> {
     let all = experiment.jobs.iter().map(|job| &job.section);
     let mut known = jobs.iter().peekable();
-    let is_next = |section: &&Section| known.next_if(|job| job.name == section.values.text("name")).is_some();
+    let named =
+        |section: &Section, job: &JobSetup| section.get("name") == Some(&Value::Text(job.name.clone()));
+    let is_next = |section: &&Section| known.next_if(|job| named(section, job)).is_some();
     let found: Vec<&Section> = all.clone().filter(is_next).collect();
     // Jobs that are none of the experiment's have no sections of their own.
     if found.len() == jobs.len() { found } else { all.collect() }

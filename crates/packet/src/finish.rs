@@ -313,7 +313,7 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
             name: job.name.clone(),
             ranks: job.placement.len() as u32,
             messages: Some(Counts { injected: begun, delivered, in_flight: begun - delivered }),
-            makespan_ps: (closed || program).then_some(makespan),
+            makespan_ps: (if program { ended.stuck.is_done() } else { closed }).then_some(makespan),
             critical_path: None,
             compute_fraction: (program && makespan > 0)
                 .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),

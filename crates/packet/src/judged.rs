@@ -7,6 +7,7 @@ use crate::{
     verdict::{self, Kept},
 };
 use base::{
+    index::TerminalId,
     time::{Ps, display},
     units::print_time,
 };
@@ -14,6 +15,7 @@ use model::{
     setup::{JobSetup, Until, limit_first, ranks_left, unfinished},
     throughput::{self, SOURCES_ENDED},
 };
+use ranks::tally;
 use results::{
     batch::{self, MIN_SAMPLES, Stationarity},
     summary::{State as Outcome, Throughput, Verdict},
@@ -38,13 +40,41 @@ pub fn judge(
     // Programs send as their messages come back to them: neither their pace nor their latency need be steady.
     let steady = matches!(setup.until, Until::Time(_)) && setup.jobs.iter().any(is_traffic);
     if steady {
-        open_sources(setup, net, ended, &mut verdict);
-        if ended.dry && ended.stuck.is_done() {
-            verdict.flag(SOURCES_ENDED.0);
-            verdict.detail.push(SOURCES_ENDED.1.to_owned());
-        }
+        open_sources(setup, net, ended, throughput, &mut verdict);
+        traffic_that_ended(setup, ended, &mut verdict);
     }
     finite_sources(setup, net, ended, simulated, throughput, &mut verdict);
+    latencies(setup, ended, throughput, steady, &mut verdict);
+    stays(ended, &mut verdict);
+    let gaps = ended.observer.adapter.gaps;
+    if gaps > 0 {
+        verdict.flag("out-of-order");
+        verdict.detail.push(format!("adapters without room went on {gaps} times without a missing packet"));
+    }
+    let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
+    if saturated && ended.hybrid.as_ref().is_some_and(|h| h.0.switches > 0) {
+        verdict.flag("outside-validated-range");
+        let why = "latency grows as long as the run lasts, and a stay predicts what was learned before it";
+        verdict.detail.push(format!("beyond saturation `error_estimate` is no bound: {why}"));
+    }
+    if saturated && net.config.router.rules.compared_unsaturated {
+        verdict.flag("outside-validated-range");
+        let name = net.config.router.name;
+        let why =
+            "beyond saturation they may accept far less than the simulator that they were compared with";
+        verdict.detail.push(format!("{name} routers were compared below saturation alone: {why}"));
+    }
+    verdict
+}
+
+/// Whether the mean latency is one, and of enough.
+fn latencies(
+    setup: &Setup,
+    ended: &Ended,
+    throughput: Option<Throughput>,
+    steady: bool,
+    verdict: &mut Verdict,
+) {
     let batches = ended.observer.batches.batches();
     match batch::stationarity(&batches) {
         Stationarity::Drifting { relative } if steady => {
@@ -77,6 +107,10 @@ pub fn judge(
         let by = 100.0 * c.half_width / c.mean;
         verdict.detail.push(format!("the mean latency is known within {by:.0} % only"));
     }
+}
+
+/// What a hybrid run learned from, and whether it predicted anything.
+fn stays(ended: &Ended, verdict: &mut Verdict) {
     if ended.hybrid.as_ref().is_some_and(|h| h.1) {
         verdict.flag("short-window");
     }
@@ -85,25 +119,24 @@ pub fn judge(
         let why = "its director found no time for a stay, or `window` is longer than the run";
         verdict.detail.push(format!("the run never left its network: {why}"));
     }
-    let gaps = ended.observer.adapter.gaps;
-    if gaps > 0 {
-        verdict.flag("out-of-order");
-        verdict.detail.push(format!("adapters without room went on {gaps} times without a missing packet"));
+}
+
+/// Traffic that was over before the run, or of which nothing arrived.
+fn traffic_that_ended(setup: &Setup, ended: &Ended, verdict: &mut Verdict) {
+    let there = ended.observer.jobs.iter().map(|job| job.0);
+    let over = match ended.dry && ended.stuck.is_done() {
+        true => Some(SOURCES_ENDED.1.to_owned()),
+        false => throughput::jobs_ended(&setup.jobs, there),
+    };
+    if let Some(line) = over {
+        verdict.flag(SOURCES_ENDED.0);
+        verdict.detail.push(line);
     }
-    let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
-    if saturated && ended.hybrid.as_ref().is_some_and(|h| h.0.switches > 0) {
-        verdict.flag("outside-validated-range");
-        let why = "latency grows as long as the run lasts, and a stay predicts what was learned before it";
-        verdict.detail.push(format!("beyond saturation `error_estimate` is no bound: {why}"));
+    if ended.observer.messages == 0 && ended.last.messages > 0 && ended.deadlock.is_empty() {
+        verdict.flag("still-filling");
+        let why = format!("the run is too short: none of {} messages has arrived", ended.last.messages);
+        verdict.find(Outcome::NotStationary, [why]);
     }
-    if saturated && net.config.router.rules.compared_unsaturated {
-        verdict.flag("outside-validated-range");
-        let name = net.config.router.name;
-        let why =
-            "beyond saturation they may accept far less than the simulator that they were compared with";
-        verdict.detail.push(format!("{name} routers were compared below saturation alone: {why}"));
-    }
-    verdict
 }
 
 fn is_traffic(job: &JobSetup) -> bool {
@@ -140,14 +173,20 @@ fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     }
     ended.stuck.flag(verdict);
     ended.observer.tally.flag(verdict);
+    tally::flag_clipped([ended.observer.bytes_total].into_iter(), verdict);
 }
 
 /// Of a run that ends at a time: sources that starve or fall behind, packets that pile up.
-fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdict) {
+fn open_sources(
+    setup: &Setup,
+    net: &Network,
+    ended: &Ended,
+    throughput: Option<Throughput>,
+    verdict: &mut Verdict,
+) {
     let Some(half) = &ended.half else { return };
     let o = &ended.observer;
-    let mean = o.latency.moments().mean().unwrap_or(0.0);
-    let starved = verdict::starved(half, &ended.last, &o.heard, mean);
+    let starved = verdict::starved(half, &ended.last, &o.heard, o.latency.moments().mean());
     if !starved.is_empty() && ended.deadlock.is_empty() {
         verdict.find(
             Outcome::Starved,
@@ -159,14 +198,28 @@ fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdi
     // Packets of a message come together: it is messages that chance adds up, and of several sizes the long ones. By how many others a packet comes
     // with, in the mean over packets, the variance of what comes is larger than that of single ones.
     let each = o.of_messages as f64 / o.packets.1.max(1) as f64;
-    let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time(), each);
+    // So do messages of a burst, of which two may lie over each other. A few messages are chance, of however many packets.
+    let burst = each * throughput::burst(&setup.jobs) as f64;
+    let most = 32.max((8.0 * each).max(2.0 * burst) as u64);
+    let rate = setup.links[0].bandwidth.bytes_per_s();
+    let offers = |job: &JobSetup| job.work.traffic().and_then(|t| t.offered_bytes_per_s()).unwrap_or(0.0);
+    let beyond = setup.jobs.iter().filter(|job| offers(job) > rate * f64::from(net.fabric.planes()));
+    let mut beyond: Vec<TerminalId> = beyond.flat_map(|job| job.placement.iter().copied()).collect();
+    beyond.sort_unstable();
+    // Where more arrives than is offered in the mean, sources that lag had more to send than usual.
+    let offered = throughput.and_then(|t| Some((t.offered_fraction?, t.accepted_fraction)));
+    if beyond.is_empty() && offered.is_some_and(|(offered, accepted)| accepted > 1.05 * offered) {
+        return;
+    }
+    let is_beyond = |terminal| beyond.binary_search(&terminal).is_ok();
+    let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time(), most, is_beyond);
     if !saturated.is_empty() {
         let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
         return verdict.find(Outcome::Saturated, [who]);
     }
     let (then, now) = verdict::backlogs(half, &ended.last, sources);
     let created = ended.last.created - half.created;
-    if !verdict::piles_up(then, now, created, each) || !ended.deadlock.is_empty() {
+    if !verdict::piles_up(then, now, created, burst) || !ended.deadlock.is_empty() {
         return;
     }
     let open = format!("{then:.0} at half time, {now:.0} at the end");

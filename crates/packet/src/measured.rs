@@ -266,8 +266,8 @@ impl Measured {
             a.busy += b.busy;
             a.last = a.last.max(b.last);
         }
-        self.bytes += other.bytes;
-        self.bytes_total += other.bytes_total;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.bytes_total = self.bytes_total.saturating_add(other.bytes_total);
         self.chunk_hops += other.chunk_hops;
         self.latency.merge(&other.latency);
         self.message_latency.merge(&other.message_latency);
@@ -283,7 +283,7 @@ impl Measured {
         merge_rows(&mut self.windows, &other.windows, |a, b| {
             a.created += b.created;
             a.latency.merge(&b.latency);
-            a.bytes += b.bytes;
+            a.bytes = a.bytes.saturating_add(b.bytes);
             a.detoured += b.detoured;
         });
         for (pair, (moments, bytes)) in other.pairs {

@@ -402,9 +402,9 @@ impl Observer {
         self.sums.fingerprint.add(time, 5 << 32 | u64::from(p.destination), p.id.key(), p.bytes);
         self.sums.packets.1 += packets;
         self.hear(time, source);
-        self.sums.bytes_total += p.bytes;
+        self.sums.bytes_total = self.sums.bytes_total.saturating_add(p.bytes);
         if time >= self.warmup {
-            self.sums.bytes += p.bytes;
+            self.sums.bytes = self.sums.bytes.saturating_add(p.bytes);
         }
         if let Some(ledger) = &mut self.sums.ledger {
             ledger.predicted(p.id, p.bytes, p.packets, p.destination);
@@ -412,7 +412,7 @@ impl Observer {
         let latency = time - p.created;
         let single = p.packets == 1;
         if let Some(window) = self.window(Side::Delivered, time) {
-            window.bytes += p.bytes;
+            window.bytes = window.bytes.saturating_add(p.bytes);
             if single {
                 window.latency.record(latency);
             }

@@ -378,6 +378,13 @@ fn ratio(values: &Values, key: &str, default: Ratio, problems: &mut Vec<Problem>
     Ratio(parts.round() as u32)
 }
 
+/// Section `[router]` that says nothing.
+#[must_use]
+pub fn defaults() -> Values {
+    let values = ABOUT.params.iter().filter_map(|p| Some((p.name.to_owned(), p.default_value()?)));
+    Values(values.collect())
+}
+
 fn place(names: &[&str], name: &str) -> usize {
     names.iter().position(|n| *n == name).unwrap_or(0)
 }

@@ -23,18 +23,25 @@ const GROWTH: u64 = 20;
 /// Sources whose backlog grew all through the second half: they offer more than the network takes.
 ///
 /// From the middle to the end of the measured time, a source fell behind its schedule by more than a twentieth of that span
-/// and ends more than 32 packets behind, or 8 messages of `each` packets; or all `sources` together fell behind by more than a hundredth of it on average
-/// and end more than 8 packets, or 2 messages, behind. `packet` is the time of a packet on the terminal's link.
+/// and ends more than `most` packets behind; or all `sources` together fell behind by more than a hundredth of it on average
+/// and end more than a quarter of `most` packets behind, each. `packet` is the time of a packet on the terminal's link. Of sources `beyond` what their own link
+/// carries no backlog is chance.
 #[must_use]
-pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps, each: f64) -> Vec<Lag> {
+pub fn saturated(
+    half: &Sample,
+    end: &Sample,
+    sources: usize,
+    packet: Ps,
+    most: u64,
+    beyond: impl Fn(TerminalId) -> bool,
+) -> Vec<Lag> {
     let before: SortedMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
     debug_assert!(half.time <= end.time, "half of a run is over before all of it");
     let span = end.time - half.time;
-    // A few messages are chance, of however many packets.
-    let most = 32.max((8.0 * each) as u64);
     let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
+    let chance = |l: &&Lag| if beyond(l.terminal) { 0 } else { most * packet };
     let grew: Vec<Lag> =
-        end.lags.iter().filter(|l| growth(l) > span / GROWTH && l.behind > most * packet).copied().collect();
+        end.lags.iter().filter(|l| growth(l) > span / GROWTH && l.behind > chance(l)).copied().collect();
     if !grew.is_empty() {
         return grew;
     }
@@ -48,8 +55,10 @@ pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps, each: 
 /// Sources that waited through the whole second half, and longer than twenty mean latencies, without one packet
 /// delivered, while others had theirs.
 #[must_use]
-pub fn starved(half: &Sample, end: &Sample, heard: &Heard, mean_latency: f64) -> Vec<Lag> {
+pub fn starved(half: &Sample, end: &Sample, heard: &Heard, mean_latency: Option<f64>) -> Vec<Lag> {
     let span = end.time - half.time;
+    // Where nothing that counts arrived, nothing says how long a packet takes.
+    let Some(mean_latency) = mean_latency else { return Vec::new() };
     if heard.is_empty() || (span as f64) < 20.0 * mean_latency {
         return Vec::new();
     }

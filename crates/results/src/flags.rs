@@ -31,7 +31,7 @@ pub const FLAGS: &[(&str, &str)] = &[
         "buffers hold less than their links carry until credits return; this model does not wait for credits, or within a message alone",
     ),
     ("never-predicted", "a hybrid run never left its network: all of it is model `packet`"),
-    ("no-failure", "links were to fail after the end of the run"),
+    ("no-failure", "links were to fail, or a bandwidth to change, after the end of the run"),
     (
         "out-of-order",
         "adapters without room handed packets on before earlier ones: enlarge `buffer` of `[adapter]`",

@@ -76,6 +76,11 @@ pub trait Traffic: Send + Sync {
         LeftOut::default()
     }
 
+    /// Messages that so many ranks send in all, if each of them ends after a number; none of traffic that goes on, follows a list or answers.
+    fn total(&self, _ranks: u32) -> Option<u64> {
+        None
+    }
+
     /// What a rank does when a message reaches it whole: `Some((destination, bytes))` to send at once (closed loop).
     /// `index` counts the messages that the pair's sender has delivered to this rank from `source`, from 0.
     fn reply(&self, rank: RankId, source: RankId, index: u64) -> Option<(RankId, u64)>;

@@ -1,7 +1,11 @@
 //! From section `[service]` and the jobs' keys to the classes of a run.
 
 use super::classes::{ABOUT, Services};
-use crate::{config::PacketConfig, pipeline::Pipeline, router::registry, section::TAKES_SECTION};
+use crate::{
+    config::PacketConfig,
+    pipeline::{self, Pipeline},
+    section::TAKES_SECTION,
+};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Problem, Unread},
@@ -21,7 +25,7 @@ pub fn build(
         .ok()?;
     match packet.with_services() {
         Ok(config) => *packet = config,
-        Err(problem) => section.report(vec![problem], diagnostics),
+        Err(problems) => section.report(problems, diagnostics),
     }
     if packet.pipeline.is_some_and(|p| p.vcs_per_class.is_some()) {
         let message = "`vcs_per_class` of [router] divides the channels of a link, and so do service classes";
@@ -64,20 +68,25 @@ impl PacketConfig {
     /// The same with routers that know service classes.
     ///
     /// # Errors
-    /// An architecture that has none.
-    fn with_services(self) -> Result<Self, Problem> {
+    /// An architecture that has none, or keys of `[model]` that section `[router]` would refuse.
+    fn with_services(self) -> Result<Self, Vec<Problem>> {
         let name = self.router.name;
         if !TAKES_SECTION.contains(&name) {
             let message = format!("router \"{name}\" serves all virtual channels alike");
             let known = TAKES_SECTION.join(", ");
-            return Err(Problem::new("classes", message)
-                .help(format!("set `router` of [model] to one of {known}, or remove the section")));
+            let help = format!("set `router` of [model] to one of {known}, or remove the section");
+            return Err(vec![Problem::new("classes", message).help(help)]);
         }
-        let mut pipeline = self.pipeline.unwrap_or(Pipeline::of(name));
+        // Without section [router] it is what that section is by default.
+        let clocked = match self.pipeline {
+            Some(_) => self,
+            None => self.inside(&pipeline::defaults())?,
+        };
+        let mut pipeline = clocked.pipeline.unwrap_or(Pipeline::of(name));
         // What waits at an output in front of a slow link has been decided on: as little as keeps the link busy.
         if pipeline.output_queue.is_none() && pipeline.output_buffer == u32::MAX {
             pipeline.output_buffer = 1;
         }
-        Ok(Self { router: registry::clocked(self.router), pipeline: Some(pipeline), ..self })
+        Ok(Self { pipeline: Some(pipeline), ..clocked })
     }
 }

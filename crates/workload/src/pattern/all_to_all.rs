@@ -82,6 +82,10 @@ impl Traffic for AllToAll {
         false
     }
 
+    fn total(&self, ranks: u32) -> Option<u64> {
+        (u64::from(ranks) * u64::from(self.others)).checked_mul(self.bursts)
+    }
+
     fn offered_bytes_per_s(&self) -> Option<f64> {
         Some(self.offered)
     }

@@ -339,6 +339,14 @@ impl<D: Destinations> Traffic for Mixed<D> {
         Some(Message { time, destination, bytes })
     }
 
+    fn total(&self, ranks: u32) -> Option<u64> {
+        if self.arrival.is_none() || self.mix.reply.is_some() {
+            return None;
+        }
+        let senders = RankId::first(ranks).filter(|&rank| !self.rule.silent(rank)).count() as u64;
+        senders.checked_mul(self.count)
+    }
+
     fn reply(&self, _rank: RankId, source: RankId, _index: u64) -> Option<(RankId, u64)> {
         self.mix.reply.map(|bytes| (source, bytes))
     }

@@ -104,6 +104,11 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         self.destinations.to_itself()
     }
 
+    fn total(&self, ranks: u32) -> Option<u64> {
+        let senders = RankId::first(ranks).filter(|&rank| !self.destinations.silent(rank)).count() as u64;
+        senders.checked_mul(self.count)
+    }
+
     fn offered_bytes_per_s(&self) -> Option<f64> {
         Some(self.offered)
     }
