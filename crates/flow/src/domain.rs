@@ -480,17 +480,17 @@ impl FlowDomain {
         let now = FineTime::at(fx.now());
         self.look_at_received(Some(now));
         for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
-            let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
+            let Message { source, destination, number, pair, route, bytes, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);
             let ends = Pair { source, destination, row: pair };
-            let packets = by_load::packets(self.messages[tag as usize].bytes);
+            let packets = by_load::packets(bytes);
             let asks = network::Message { identity, packets };
             match self.network.route(&self.cx, &mut self.sharing, ends, asks) {
                 Ok(new) => {
                     self.network.count(&self.sharing, route, false);
                     self.network.count(&self.sharing, new, true);
                     self.messages[tag as usize].route = new;
-                    self.sharing.divert(now, flow, new);
+                    self.sharing.divert(now, flow, bytes, new);
                     self.sharing.forget(route);
                 }
                 Err(lost) => self.lost = Some(lost),

@@ -436,10 +436,8 @@ impl Sharing {
 
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
-        let Flow { route, work, held, own, tag, .. } = self.flows[flow as usize];
-        // Its latency may have become another since it began.
-        let cap = held.min(self.rules.windowed(self.routes[route as usize].latency));
-        self.flows[flow as usize].cap = cap;
+        let Flow { route, work, own, tag, .. } = self.flows[flow as usize];
+        let cap = self.cap_again(flow);
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         // Where there is no link at all nothing but the flow itself holds it back.
         let free =

@@ -4,11 +4,12 @@ use super::{Bundle, FineTime, LinkChange, Sharing, link_change::Change};
 use std::cmp::Reverse;
 
 impl Sharing {
-    /// Changes to come; at most one call.
+    /// Changes to come; at most one call. Of changes at one instant the last that is given holds.
     pub fn schedule(&mut self, mut changes: Vec<LinkChange>) {
         debug_assert!(self.changes.is_empty(), "changes are given once");
+        // Latest first: the next one is taken off the end. So are those of one instant, in the order in which they are given.
+        changes.reverse();
         changes.sort_by_key(|c| Reverse(c.at));
-        // Latest first: the next one is taken off the end.
         self.changes = changes;
         self.look_ahead();
     }
@@ -61,6 +62,14 @@ impl Sharing {
                 self.stretch(at, self.routes[route].bundles[n]);
             }
         }
+    }
+
+    /// Gives a flow the cap of its route's present latency, which may have become another since it began.
+    #[inline]
+    pub(super) fn cap_again(&mut self, flow: u32) -> f64 {
+        let f = &mut self.flows[flow as usize];
+        f.cap = f.held.min(self.rules.windowed(self.routes[f.route as usize].latency));
+        f.cap
     }
 
     /// Gives a bundle the weight and the cap of its route's present latency. What its links held it back to when it began stays.

@@ -4,8 +4,9 @@ use super::{FineTime, Flow, Latent, NONE, Sharing};
 use std::cmp::Reverse;
 
 impl Sharing {
-    /// Moves a flow to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must follow.
-    pub fn divert(&mut self, at: FineTime, flow: u32, route: u32) {
+    /// Moves a flow, which began with so many bytes, to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must
+    /// follow.
+    pub fn divert(&mut self, at: FineTime, flow: u32, bytes: u64, route: u32) {
         let Flow { bundle, order, .. } = self.flows[flow as usize];
         if bundle == NONE {
             // Links fail rarely: a search through all that wait is cheaper than an index kept for it.
@@ -13,7 +14,8 @@ impl Sharing {
         } else {
             self.take_off(at, flow, bundle);
         }
-        let until = at.after(self.put_on(flow, route));
+        let (_, factor) = self.rules.factors(bytes);
+        let until = at.after(self.put_on(flow, route) * factor);
         self.latent.push(Reverse(Latent { until, order, flow }));
         self.audit_diverted(flow, until);
         self.look_ahead();
@@ -46,6 +48,8 @@ impl Sharing {
         let b = &mut self.bundles[bundle as usize];
         let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
         b.goals.retain(|g| g.0.flow != flow);
+        // A pool would take it for one of its own if it came back to the same route, and let it out twice.
+        b.own.retain(|own| own.0.flow != flow);
         let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
         self.usage.count(flow, self.routes[b.route as usize].used(), work - left.max(0.0));
         self.usage.begins(flow);

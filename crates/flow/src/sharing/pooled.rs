@@ -88,7 +88,8 @@ impl Sharing {
     pub(super) fn remember(&mut self, bundle: u32, flow: u32) {
         let f = &self.flows[flow as usize];
         let b = &mut self.bundles[bundle as usize];
-        if f.own.is_infinite() || f.cap.to_bits() == b.cap.to_bits() {
+        // Where a window gives both less than either may take by itself, that ends with another latency: caps alone do not say it.
+        if f.own.is_infinite() || [f.cap, f.held].map(f64::to_bits) == [b.cap, b.held].map(f64::to_bits) {
             return;
         }
         debug_assert!(b.share < f.own, "who joins a pool could take more than its share");
@@ -176,6 +177,7 @@ impl Sharing {
         out.sort_unstable();
         for &(_, flow) in out.iter() {
             self.audit_diverted(flow, at);
+            self.cap_again(flow);
             self.seat(flow, at, pools);
         }
     }

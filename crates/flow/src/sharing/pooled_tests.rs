@@ -1,6 +1,6 @@
 //! Flows with rates of their own: pools change no end, and make thousands of them cheap.
 
-use super::{FineTime, Over, Policy, Sharing};
+use super::{FineTime, LinkChange, Over, Policy, Sharing, link_change::Change};
 use crate::rules::Rules;
 use base::{
     rng::{Purpose, Stream},
@@ -97,4 +97,57 @@ fn rates_of_their_own_cost_no_square() {
     };
     let (few, many) = (visits(1500), visits(3000));
     assert!(many < 3 * few, "{few} and {many}");
+}
+
+/// When the last message ends, in picoseconds.
+fn last_end(sharing: &mut Sharing) -> f64 {
+    let mut over = Vec::new();
+    while sharing.step(Ps::MAX, &mut over) {}
+    over.last().map_or(0.0, |o| o.at.exact_ps())
+}
+
+/// A flow that leaves a pool for the same route is back there once.
+#[test]
+fn who_comes_back_to_a_pool_is_in_it_once() {
+    let mut s = Sharing::new(Rules::plain(), 0);
+    s.keep_audit();
+    s.link(1e9, 1e-6, Policy::Shared);
+    let route = s.route(vec![0], &[], 0.0);
+    for tag in 0..2 {
+        s.begin(FineTime::at(0), route, 1_000_000, None, tag);
+    }
+    let mut over = Vec::new();
+    while s.step(10_000_000, &mut over) {}
+    let flow = s.begin(FineTime::at(10_000_000), route, 10_000_000, Some(6e8), 2);
+    s.begin(FineTime::at(10_000_000), route, 10_000_000, Some(5.5e8), 3);
+    while s.step(101_000_000, &mut over) {}
+    s.divert(FineTime::at(101_000_000), flow, 10_000_000, route);
+    s.refresh(FineTime::at(101_000_000));
+    // Beside one like it, which got a third of the link for the microsecond in which it waited; that much is left at the end, for its own rate.
+    let end = last_end(&mut s);
+    let whole = 102.0 + (1e6 - 27_500.0 - 1000.0 / 3.0) / 250.0 + 9_005_000.0 / 500.0;
+    assert!((end - (whole + 1000.0 / 3.0 / 600.0) * 1e6).abs() < 1.0, "{end} {whole}");
+    assert_eq!(s.faults(), [""; 0]);
+}
+
+/// While a window gives less than the rate of a flow it is as all others of the route; when the latency becomes less its rate counts.
+#[test]
+fn a_rate_counts_when_a_window_opens() {
+    let mut s = Sharing::new(Rules { window: Some(2000.0), ..Rules::plain() }, 0);
+    s.keep_audit();
+    s.link(3e9, 2e-6, Policy::Shared);
+    let (at, what) = (FineTime::at(20_000_000), Change::Latency(5e-7));
+    s.schedule(vec![LinkChange { at, link: 0, what, every: None }]);
+    let route = s.route(vec![0], &[], 0.0);
+    for tag in 0..7 {
+        s.begin(FineTime::at(0), route, 1_000_000, None, tag);
+    }
+    let mut over = Vec::new();
+    while s.step(10_000_000, &mut over) {}
+    s.begin(FineTime::at(10_000_000), route, 10_000_000, Some(6e8), 7);
+    // A seventh of the link for 10 us, then an eighth; what is left at its own rate.
+    let each = 1e6 - 30_000.0 / 7.0;
+    let end = last_end(&mut s);
+    assert!((end - (12.0 + each / 375.0 + (10e6 - each) / 600.0) * 1e6).abs() < 1.0, "{end}");
+    assert_eq!(s.faults(), [""; 0]);
 }

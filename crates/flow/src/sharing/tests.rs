@@ -1,6 +1,7 @@
 //! Closed forms: times to the picosecond.
 
 use super::{link_change::Change, *};
+use crate::rules::Step;
 
 /// Links of 1 GB/s and 1 us, numbered from 0.
 fn links(count: u32, rules: Rules) -> Sharing {
@@ -256,9 +257,34 @@ fn a_flow_that_moves_keeps_what_is_done() {
     assert!(s.step(2 * US, &mut over));
     assert!(!s.step(MS + US, &mut over));
     assert_eq!(s.crossing(|l| l == 0), [(flow, 0)]);
-    s.divert(FineTime::at(MS + US), flow, b);
+    s.divert(FineTime::at(MS + US), flow, 4_000_000, b);
     s.refresh(FineTime::at(MS + US));
     assert_eq!(run(&mut s, 1), [4 * MS + 2 * US]);
+}
+
+/// The latency of the new route is multiplied as that of the old one was.
+#[test]
+fn a_flow_that_moves_waits_with_its_factor() {
+    let factors = vec![Step { above: 0, bandwidth: 1.0, latency: 13.0 }];
+    let mut s = links(2, Rules { factors, ..Rules::plain() });
+    let (a, b) = (s.route(vec![0], &[], 0.0), s.route(vec![1], &[], 0.0));
+    let flow = s.begin(FineTime::at(0), a, 4_000_000, None, 0);
+    let (mut over, at) = (Vec::new(), FineTime::at(MS + 13 * US));
+    while s.step(MS + 13 * US, &mut over) {}
+    s.divert(at, flow, 4_000_000, b);
+    s.refresh(at);
+    assert_eq!(run(&mut s, 1), [4 * MS + 26 * US]);
+}
+
+/// A link is first given half of its bandwidth, then twice as much.
+#[test]
+fn of_changes_at_one_instant_the_last_holds() {
+    let mut s = links(1, Rules::plain());
+    let change = |bandwidth| LinkChange::bandwidth(FineTime::at(MS + US), 0, bandwidth);
+    s.schedule(vec![change(5e8), change(2e9)]);
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(FineTime::at(0), route, 4_000_000, None, 0);
+    assert_eq!(run(&mut s, 1), [5 * MS / 2 + US]);
 }
 
 /// Whatever they share and whether they wait for their latency: who began first comes first.
@@ -408,7 +434,7 @@ fn a_solution_for_another_reason_ends_a_delay() {
         let mut over = Vec::new();
         while s.step(60 * US, &mut over) {}
         if !change {
-            s.divert(FineTime::at(50 * US), flow, alone);
+            s.divert(FineTime::at(50 * US), flow, 1_000_000, alone);
             s.refresh(FineTime::at(50 * US));
         }
         let longest = s.delays().longest;
