@@ -123,6 +123,7 @@ fn stays(ended: &Ended, verdict: &mut Verdict) {
 
 /// Traffic that was over before the run, or of which nothing arrived.
 fn traffic_that_ended(setup: &Setup, ended: &Ended, verdict: &mut Verdict) {
+    debug_assert!(ended.observer.messages <= ended.last.messages, "what arrived was sent");
     let there = ended.observer.jobs.iter().map(|job| job.0);
     let over = match ended.dry && ended.stuck.is_done() {
         true => Some(SOURCES_ENDED.1.to_owned()),

@@ -137,7 +137,7 @@ pub struct Answered {
 pub struct Queue {
     /// Events that it has room for, besides those of flow control.
     pub capacity: usize,
-    /// Oldest first.
+    /// What lies in it, the oldest first.
     pub waiting: Vec<Event>,
 }
 

@@ -44,7 +44,7 @@ impl Entry {
     }
 }
 
-/// The target.
+/// The process that takes messages.
 pub struct Naive {
     /// What the interface is.
     pub rules: Rules,
@@ -52,9 +52,9 @@ pub struct Naive {
     pub tables: Vec<Table>,
     /// All entries that ever were, in the order of their appending.
     pub entries: Vec<Entry>,
-    /// Event queues.
+    /// Queues of events, by number.
     pub queues: Vec<Queue>,
-    /// Counters.
+    /// Counters of events, by number.
     pub counts: Vec<Count>,
     /// Dropped, permission violations, operation violations.
     pub status: [i32; 3],
@@ -422,7 +422,7 @@ impl Naive {
         Ok(number)
     }
 
-    /// `PtlMESearch`.
+    /// What `PtlMESearch` does.
     pub fn search(&mut self, of: &Wanted, delete: bool) -> Result<(), Code> {
         if self.is(Fault::SearchNeedsPlace) && self.tables[of.pt].priority.len() >= self.rules.listed {
             return Err(Code::ListTooLong);
@@ -455,7 +455,7 @@ impl Naive {
         Ok(())
     }
 
-    /// `PtlMEUnlink`.
+    /// What `PtlMEUnlink` does.
     pub fn unlink(&mut self, number: usize) -> Result<(), Code> {
         let e = &self.entries[number];
         if !matches!(e.life, Life::Linked | Life::Retired) {
