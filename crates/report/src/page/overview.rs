@@ -85,6 +85,7 @@ pub fn numbers(runs: &[Finished<'_>]) -> String {
     row("effective bandwidth", &|s| s.congestion.as_ref()?.effective_bandwidth.map(percent));
     row("energy", &|s| s.energy.as_ref().map(|e| format!("{} J", three(e.total_j))));
     row("time predicted", &|s| s.hybrid.as_ref()?.predicted_share.map(percent));
+    row("mean latency may be off by that, at most", &|s| s.hybrid.as_ref()?.error_estimate.map(percent));
     let mut text = table("Key numbers", &heads, &rows);
     for run in runs {
         let plain = render(&run.summary.without_performance(), Style::Plain);
@@ -134,4 +135,43 @@ pub fn provenance(run: &Finished<'_>) -> String {
         lines(&resolved)
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::hash::Fingerprint;
+    use results::{
+        output::Manifest,
+        summary::{Hybrid, Verdict, Zombies},
+    };
+
+    /// A hybrid run says how far it may be off; others have no such row.
+    #[test]
+    fn predictions_have_their_error_beside_them() {
+        let plain = Summary::new(Fingerprint::default(), Verdict::ok(), serde_json::json!({}));
+        let hybrid = |predicted_share, error_estimate| Summary {
+            hybrid: Some(Hybrid {
+                phases: Vec::new(),
+                switches: 1,
+                zombies: Zombies { created: 0, discarded: 0, in_network: 0 },
+                predictor_error: None,
+                predicted_share,
+                error_estimate,
+            }),
+            ..plain.clone()
+        };
+        let manifest = Manifest::default();
+        let page =
+            |summary: &Summary| numbers(&[Finished { name: "a", summary, manifest: &manifest, tables: &[] }]);
+        // Without what the terminal shows, which says it too.
+        let table = |page: &str| page.split("<details>").next().unwrap().to_owned();
+        let said = table(&page(&hybrid(Some(0.5), Some(0.034))));
+        assert!(said.contains("time predicted") && said.contains("50"), "{said}");
+        let row = said.split("mean latency may be off by that, at most").nth(1).unwrap();
+        assert!(row.split("</tr>").next().unwrap().contains("3.4"), "{said}");
+        for other in [plain.clone(), hybrid(Some(0.0), None)] {
+            assert!(!table(&page(&other)).contains("may be off"));
+        }
+    }
 }
