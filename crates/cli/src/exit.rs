@@ -31,7 +31,7 @@ pub enum Exit {
     Interrupted = 8,
     /// Started under a launcher that does not match its MPI.
     Launcher = 9,
-    /// `compare`, `flow scenarios` or `study --verify` found differences.
+    /// `compare`, `flow scenarios` or `study` found differences.
     Differences = 10,
     /// A checker found a violated invariant.
     Violated = 11,
@@ -71,7 +71,7 @@ impl Exit {
             Self::Output => "output failed",
             Self::Interrupted => "interrupted, checkpoint saved",
             Self::Launcher => "launcher or MPI mismatch",
-            Self::Differences => "compare, flow scenarios or study --verify found differences",
+            Self::Differences => "compare, flow scenarios or study found differences",
             Self::Violated => "invariant violated",
             Self::Program => "a rank of a program failed",
         }

@@ -6,6 +6,7 @@
 use crate::{files::Files, line::Line, study::Row};
 use netloom::{Error, RunOptions, Watcher, execute::execute};
 use results::summary::Summary;
+use std::ops::RangeInclusive;
 
 /// What of a row was found.
 pub struct Found {
@@ -45,12 +46,12 @@ impl Cases {
 pub fn run(
     row: &Row,
     set: &[String],
-    seeds: u32,
+    seeds: RangeInclusive<u32>,
     files: &Files,
     watcher: &dyn Watcher,
 ) -> Result<Found, Error> {
     let mut found = Found { lines: Vec::new(), cases: Cases::default() };
-    for seed in 1..=seeds {
+    for seed in seeds {
         let one = |own: &[&str]| -> Result<Summary, Error> {
             let own = own.iter().map(|&s| s.to_owned()).chain([format!("experiment.seed={seed}")]);
             let set = set.iter().cloned().chain(own).collect();
@@ -83,12 +84,12 @@ pub fn run(
     Ok(found)
 }
 
-/// The lines below all rows.
+/// The lines below all rows, whose cases are `of` these.
 #[must_use]
-pub fn count(cases: Cases) -> Vec<Line> {
+pub fn count(of: &str, cases: Cases) -> Vec<Line> {
     let Cases { predicted, covered, same, differ } = cases;
     let line = |key: String, ours: u32| Line {
-        row: "all".to_owned(),
+        row: of.to_owned(),
         key,
         published: None,
         ours: Some(f64::from(ours)),
@@ -99,4 +100,38 @@ pub fn count(cases: Cases) -> Vec<Line> {
         lines.push(line(format!("the same of {} that did not", same + differ), same));
     }
     lines
+}
+
+/// Whether at least so many cases know how far they are off, and none differs that predicted nothing; with a line if something is asked.
+#[must_use]
+pub fn judge(of: &str, cases: Cases, least: u32) -> (Option<Line>, bool) {
+    let known = cases.covered + cases.same;
+    let holds = known >= least && cases.differ == 0;
+    let line = Line {
+        row: of.to_owned(),
+        key: format!("covered or the same, at least {least}"),
+        published: None,
+        ours: Some(f64::from(known)),
+        why: if holds { "holds" } else { "DOES NOT HOLD" }.to_owned(),
+    };
+    ((least > 0).then_some(line), holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_covered_cases_do_not_hold() {
+        let cases = |covered, same, differ| Cases { predicted: 40, covered, same, differ };
+        let holds = |cases, least| judge("all", cases, least).1;
+        assert!(holds(cases(38, 0, 0), 38) && holds(cases(37, 1, 0), 38));
+        assert!(!holds(cases(37, 0, 0), 38), "one too few");
+        assert!(
+            !holds(cases(40, 0, 1), 38) && !holds(cases(0, 0, 1), 0),
+            "what predicts nothing cannot differ"
+        );
+        assert!(judge("all", cases(0, 0, 0), 0).0.is_none());
+        assert_eq!(judge("all", cases(37, 0, 0), 38).0.map(|l| l.why).as_deref(), Some("DOES NOT HOLD"));
+    }
 }

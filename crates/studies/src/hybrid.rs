@@ -2,30 +2,39 @@
 //!
 //! Per seed five runs: high fidelity; high fidelity with another order of simultaneous events, whose distance to the first is the *floor* that
 //! no hybrid can be expected to beat; `lite`, `zombies`, `reheat`. Distance (MAPE): the mean over windows of `output.window`, by delivery time from the last
-//! return to the end, of |mean latency - that of high fidelity| / that of high fidelity, in percent. `wall_s` are elapsed
+//! return to the end, of |mean latency - that of high fidelity| / that of high fidelity, in percent. What runs came to in all: `totals.rs`. `wall_s` are elapsed
 //! seconds, all other times are the processor's; the time that high fidelity takes between the switches is read at the windows of its own run. Finished runs
 //! are kept: `store.rs`.
 
 use crate::{
+    asked::Form,
     files::Files,
     line::{Line, number},
     store::{Run, Store, Windows},
     study::Row,
+    totals,
 };
-use base::time::Ps;
+use base::{time::Ps, units::print_time};
 use netloom::{
     Error, ErrorKind, MemoryLimit, RunOptions, Silent, Watcher,
     memory::limit_in_bytes,
     side_by_side::{self, Crew, Heard},
 };
 use report::{Curve, Dots, Lines, Point, Value, dots::Series};
+use results::summary::Phase;
 use std::path::Path;
 
 /// A picture with the name of its file.
 pub type Picture = (String, Lines);
 
-/// What a row's runs say: by key, a number per seed.
-pub type Found = Vec<(String, Vec<f64>)>;
+/// What a row's runs say.
+#[derive(Default)]
+pub struct Found {
+    /// By key, a number per seed; one that is not finite could not be measured.
+    values: Vec<(String, Vec<f64>)>,
+    /// What the runs were: how long, and when packets bypassed the network.
+    measured: String,
+}
 
 /// What a curve shows of a window: value and half its error bar.
 type Shown = dyn Fn(&[f64; 4]) -> Option<(f64, f64)>;
@@ -43,6 +52,8 @@ pub struct Case<'a> {
     pub set: Vec<String>,
     /// How many seeds.
     pub seeds: u32,
+    /// How much of the study they are.
+    pub form: Form,
 }
 
 /// What becomes of a case whose runs have ended: what they say, and pictures of the first seed.
@@ -91,10 +102,10 @@ pub fn run(
         if mode != MODES[MODES.len() - 1] {
             return Ok(());
         }
-        let (row, seeds) = (cases[n].row, cases[n].seeds);
+        let (case, row, seeds) = (&cases[n], cases[n].row, cases[n].seeds);
         let of_seed = std::mem::take(&mut of_seed);
         said.others += of_seed.iter().filter(|run| store.is_others(run)).count();
-        said.seed(row, &of_seed, seed);
+        said.seed(case, &of_seed, seed);
         watcher.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
         if seed < seeds {
             return Ok(());
@@ -119,14 +130,16 @@ struct Said {
 
 impl Said {
     /// Adds the runs of a seed, in the order of [`MODES`].
-    fn seed(&mut self, row: &Row, runs: &[Run], seed: u32) {
+    fn seed(&mut self, case: &Case<'_>, runs: &[Run], seed: u32) {
         let [plain, hybrids @ .., other] = runs else { return };
-        measure(plain, other, hybrids, &mut |key, value| match self.found.iter_mut().find(|f| f.0 == key) {
+        let values = &mut self.found.values;
+        measure(plain, other, hybrids, &mut |key, value| match values.iter_mut().find(|f| f.0 == key) {
             Some(known) => known.1.push(value),
-            None => self.found.push((key, vec![value])),
+            None => values.push((key, vec![value])),
         });
         if seed == 1 {
-            self.pictures = draw_row(row, plain, hybrids);
+            self.pictures = draw_row(case.row, plain, hybrids);
+            self.found.measured = measured(case, plain, &hybrids[1]);
         }
     }
 }
@@ -193,7 +206,9 @@ fn measure(plain: &Run, other: &Run, hybrids: &[Run], add: &mut impl FnMut(Strin
         add(format!("{treatment}.mape_percent"), mape(&plain.windows, &run.windows, back));
     }
     let [lite, zombies, ..] = hybrids else { return };
-    for (name, run) in [("high-fidelity", plain), ("lite", lite), ("zombies", zombies)] {
+    let modes = [("high-fidelity", plain), ("lite", lite), ("zombies", zombies)];
+    totals::measure(&modes.map(|(name, run)| (name, run.totals)), add);
+    for (name, run) in modes {
         add(format!("{name}.wall_s"), run.cost.wall);
         add(format!("{name}.cpu_s"), run.cost.cpu);
     }
@@ -205,7 +220,25 @@ fn measure(plain: &Run, other: &Run, hybrids: &[Run], add: &mut impl FnMut(Strin
     add("between_switches_s".into(), between);
     add("in_surrogate_s".into(), inside);
     add("surrogate.speedup".into(), between / inside);
-    add("surrogate.ns_per_packet".into(), inside * 1e9 / packets.max(1) as f64);
+    let per_packet = if inside > 0.0 { inside * 1e9 / packets.max(1) as f64 } else { f64::NAN };
+    add("surrogate.ns_per_packet".into(), per_packet);
+}
+
+/// What a case's runs were, in words: how long they lasted, and when packets bypassed the network.
+fn measured(case: &Case<'_>, plain: &Run, zombies: &Run) -> String {
+    let form = match case.form {
+        Form::Smoke => "smoke form",
+        Form::Quick => "quick form",
+        Form::Whole | Form::Full => "whole form",
+    };
+    let stay = |p: &Phase| format!("{} to {}", print_time(p.start_ps), print_time(p.end_ps));
+    let stays = match zombies.stays().map(stay).collect::<Vec<_>>().as_slice() {
+        [] => "never".to_owned(),
+        stays => format!("from {}", stays.join(", from ")),
+    };
+    let length = plain.totals.map_or_else(String::new, |t| format!(" of {}", print_time(t.simulated_ps)));
+    let seeds = if case.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", case.seeds) };
+    format!("{form}, {seeds}{length}, packets bypass the network {stays}")
 }
 
 /// See the head of this file.
@@ -219,24 +252,37 @@ fn mape(plain: &Windows, hybrid: &Windows, back: Ps) -> f64 {
     differences.iter().sum::<f64>() / differences.len().max(1) as f64
 }
 
-/// The row's lines of the table: means over seeds, errors of each seed below.
-pub fn lines(row: &Row, found: &Found) -> Vec<Line> {
+/// Why there is no quotient of seconds.
+const NO_SECONDS: &str = "none: packets bypassed the network for less than the clock of the processor tells";
+
+/// The case's lines of the table: means over seeds, errors of each seed below.
+pub fn lines(case: &Case<'_>, found: &Found) -> Vec<Line> {
     let mut lines = Vec::new();
-    let line = |key: String, published: Option<f64>, ours: f64, why: &str| Line {
+    let row = case.row;
+    let line = |key: String, published: Option<f64>, ours: f64, why: String| Line {
         row: row.name.clone(),
         key,
         published,
-        ours: Some(ours),
-        why: why.to_owned(),
+        ours: Some(ours).filter(|ours| ours.is_finite()),
+        why,
     };
-    for (key, values) in found {
+    let mean =
+        |(key, values): &(String, Vec<f64>)| (key.clone(), values.iter().sum::<f64>() / values.len() as f64);
+    let means: Vec<(String, f64)> = found.values.iter().map(mean).collect();
+    for ((key, values), (_, mean)) in found.values.iter().zip(&means) {
         let published = row.published.iter().find(|p| p.0 == *key).map(|p| p.1);
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let why = if key.contains("mape") && published.is_some() { row.why.as_str() } else { "" };
-        lines.push(line(key.clone(), published, mean, why));
-        if values.len() > 1 && key.contains("mape") {
+        let is_error = key.contains("mape");
+        let why = match totals::why(key, *mean, &means) {
+            Some(why) => why,
+            None if key == "floor.mape_percent" => "two orders of simultaneous events".to_owned(),
+            None if is_error => [&found.measured, row.why(case.form)].join(": "),
+            None if !mean.is_finite() => NO_SECONDS.to_owned(),
+            None => String::new(),
+        };
+        lines.push(line(key.clone(), published, *mean, why));
+        if values.len() > 1 && is_error {
             for (n, value) in values.iter().enumerate() {
-                lines.push(line(format!("{key}, seed {}", n + 1), None, *value, ""));
+                lines.push(line(format!("{key}, seed {}", n + 1), None, *value, String::new()));
             }
         }
     }
@@ -298,7 +344,7 @@ pub fn table(title: &str, rows: &[(&Row, Found)]) -> Dots {
     let of = |key: &str, values: &dyn Fn(&Row, &[f64]) -> Option<Value>| {
         rows.iter()
             .map(|(row, found)| {
-                values(row, found.iter().find(|f| f.0 == key).map_or(&[], |f| f.1.as_slice()))
+                values(row, found.values.iter().find(|f| f.0 == key).map_or(&[], |f| f.1.as_slice()))
             })
             .collect()
     };
@@ -368,5 +414,40 @@ mod tests {
         assert!((mape(&plain, &other, 20) - 22.5).abs() < 1e-12);
         other.insert(30, [0.0; 4]);
         assert!((mape(&plain, &other, 20) - 25.0).abs() < 1e-12, "windows without packets are left out");
+    }
+
+    /// A quotient of no seconds is absent, and says why; errors say what was run.
+    #[test]
+    fn what_cannot_be_measured_has_a_reason() {
+        let row = Row { name: "a".to_owned(), why: "because".to_owned(), ..Row::default() };
+        let case = Case { row: &row, set: Vec::new(), seeds: 2, form: Form::Quick };
+        let phase = |start_ps, end_ps| Phase {
+            mode: "surrogate".to_owned(),
+            start_ps,
+            end_ps,
+            wall_s: 0.0,
+            cpu_s: Some(0.0),
+            packets: 0,
+        };
+        let run = |phases| Run {
+            windows: Windows::new(),
+            cost: crate::store::Cost::default(),
+            phases,
+            passed: Vec::new(),
+            totals: Some(totals::Totals { simulated_ps: 3_000_000, ..Default::default() }),
+            revision: String::new(),
+        };
+        let plain = run(Vec::new());
+        let hybrids = [0; 3].map(|_| run(vec![phase(1_000_000, 2_000_000)]));
+        let mut found = Found { measured: measured(&case, &plain, &hybrids[1]), ..Found::default() };
+        measure(&plain, &plain, &hybrids, &mut |key, value| found.values.push((key, vec![value])));
+        let lines = lines(&case, &found);
+        let of = |key: &str| lines.iter().find(|l| l.key == key).unwrap();
+        for key in ["surrogate.speedup", "zombies.speedup", "surrogate.ns_per_packet"] {
+            assert_eq!((of(key).ours, of(key).why.as_str()), (None, NO_SECONDS), "{key}");
+        }
+        let why = "quick form, 2 seeds of 3 us, packets bypass the network from 1 us to 2 us: because";
+        assert_eq!(of("zombies.mape_percent").why, why);
+        assert!(measured(&case, &plain, &plain).ends_with("never"));
     }
 }

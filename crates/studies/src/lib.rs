@@ -19,3 +19,4 @@ pub mod runner;
 pub mod simgrid;
 pub mod store;
 pub mod study;
+pub mod totals;

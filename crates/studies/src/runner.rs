@@ -15,6 +15,7 @@ use crate::{
     simgrid,
     store::Store,
     study::{self, Row, RowsAre, Study},
+    totals,
 };
 use base::registry::nearest;
 use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
@@ -29,6 +30,8 @@ pub struct Report {
     pub text: String,
     /// The result as JSON, for programs.
     pub object: Json,
+    /// False if what must hold does not: counts that must be equal, cases that must be covered.
+    pub holds: bool,
 }
 
 /// Files of a study.
@@ -83,13 +86,14 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
         let message = format!("study `{name}` runs one experiment at a time");
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave --threads out"));
     }
-    let mut curves = Curves::default();
+    let (mut curves, mut holds) = (Curves::default(), true);
     let mut lines = match study.rows_are {
         RowsAre::Summaries => rows(&study, &files, asked, &mut curves, watcher)?,
         RowsAre::Hybrid => hybrid(&study, &files, asked, watcher)?,
-        RowsAre::Estimates => estimates(&study, &files, asked, watcher)?,
+        RowsAre::Estimates => estimates(&study, &files, asked, &mut holds, watcher)?,
         RowsAre::Curves => curves_of(&study, &files, asked, watcher)?,
     };
+    holds &= totals::agree(&lines);
     let special = SPECIALS.iter().find(|s| s.name == name).filter(|_| asked.row.is_none());
     let mut computed = special.map(|s| (s.compute)(&files, asked, watcher)).transpose()?;
     if let Some(computed) = &mut computed {
@@ -118,7 +122,7 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     if let Some(computed) = computed {
         object["computed"] = computed.object;
     }
-    Ok(Report { text, object })
+    Ok(Report { text, object, holds })
 }
 
 fn is_wanted(row: &Row, asked: &Asked<'_>) -> bool {
@@ -146,7 +150,7 @@ fn case<'a>(study: &Study, row: &'a Row, asked: &Asked<'_>) -> Case<'a> {
     let shorter = study.shorter(asked.form).iter().chain(row.shorter(asked.form));
     let set = row.set.iter().chain(shorter).chain(&asked.set).cloned().collect();
     let seeds = if matches!(asked.form, Form::Smoke | Form::Quick) { 1 } else { row.seeds };
-    Case { row, set, seeds }
+    Case { row, set, seeds, form: asked.form }
 }
 
 /// Runs the rows of a hybrid study, each reported when it is done, and draws their pictures.
@@ -164,7 +168,7 @@ fn hybrid(
         if let Some(out) = &asked.out {
             hybrid::draw(out, &pictures)?;
         }
-        let reported = hybrid::lines(case.row, &found);
+        let reported = hybrid::lines(case, &found);
         watcher.remark(&format!("row {}: {}", case.row.name, hybrid::reported(&reported)));
         lines.extend(reported);
         all.push(found);
@@ -177,21 +181,36 @@ fn hybrid(
     Ok(lines)
 }
 
-/// Runs the rows of a study of estimates.
+/// Runs the rows of a study of estimates; says whether as many cases are covered as must be.
 fn estimates(
     study: &Study,
     files: &Files,
     asked: &Asked<'_>,
+    holds: &mut bool,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
-    let (mut lines, mut all) = (Vec::new(), estimates::Cases::default());
+    let is_whole = matches!(asked.form, Form::Whole | Form::Full);
+    let (more, least_more) = if is_whole { study.more } else { (0, 0) };
+    let (mut lines, mut of_rows, mut beyond) =
+        (Vec::new(), estimates::Cases::default(), estimates::Cases::default());
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
         let Case { set, seeds, .. } = case(study, row, asked);
-        let found = estimates::run(row, &set, seeds, files, watcher)?;
-        all.add(found.cases);
-        lines.extend(found.lines);
+        for (seeds, cases) in [(1..=seeds, &mut of_rows), (seeds + 1..=seeds + more, &mut beyond)] {
+            let found = estimates::run(row, &set, seeds, files, watcher)?;
+            cases.add(found.cases);
+            lines.extend(found.lines);
+        }
     }
-    lines.extend(estimates::count(all));
+    // What is asked of all rows as they are is not asked of some, or of others.
+    let is_judged = asked.row.is_none() && asked.set.is_empty();
+    let least = |least| if is_judged { least } else { 0 };
+    let of_all = [("all", of_rows, study.least(asked.form)), ("all, more seeds", beyond, least_more)];
+    for (of, cases, asked) in of_all.into_iter().take(if more > 0 { 2 } else { 1 }) {
+        lines.extend(estimates::count(of, cases));
+        let (judged, kept) = estimates::judge(of, cases, least(asked));
+        lines.extend(judged);
+        *holds &= kept;
+    }
     Ok(lines)
 }
 

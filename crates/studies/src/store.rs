@@ -9,6 +9,7 @@
 //! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
 //! command goes on, if it is the same program, not only the same revision. The seconds that it had cost are added up.
 
+use crate::totals::Totals;
 use base::{sorted::SortedMap, time::Ps};
 use model::{Finished, Progress, performance::thread_time, run::Watch};
 use netloom::{
@@ -49,6 +50,9 @@ pub struct Run {
     pub phases: Vec<Phase>,
     /// What it had cost by the end of each window.
     pub passed: Vec<(Ps, Cost)>,
+    /// What it came to in all; nothing in a run that was kept before this was counted.
+    #[serde(default)]
+    pub totals: Option<Totals>,
     /// Revision of the program that ran it.
     #[serde(default)]
     pub revision: String,
@@ -307,8 +311,9 @@ fn simulate(
     let cost = cost();
     let Finished { summary, tables } = finished?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
+    let totals = Some(Totals::of(&summary, prepared));
     let phases = summary.hybrid.map_or_else(Vec::new, |h| h.phases);
-    Ok(Run { windows, cost, phases, passed, revision: String::new() })
+    Ok(Run { windows, cost, phases, passed, totals, revision: String::new() })
 }
 
 /// The series by window.
@@ -474,6 +479,7 @@ mod tests {
             cost: cost(9.0),
             phases: Vec::new(),
             passed,
+            totals: None,
             revision: String::new(),
         };
         let tenths = [0, 5, 10, 15, 20, 25].map(|t| (run.at(t) * 10.0).round() as u64);

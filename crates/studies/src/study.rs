@@ -15,7 +15,10 @@
 //! set = ["job.0.load=0.5"]                  # overrides of this row
 //! published = { "latency_ps.mean" = 1.5e6 } # keys of summary.json
 //! why = "the paper's buffer sizes are not given"
+//! why_quick = "queues have not filled"       # in its place with --quick; why_smoke with --smoke
 //! ```
+//!
+//! `why_smoke` and `why_quick` of `[study]` are for rows that have none of their own.
 //!
 //! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `hybrid.rs`; with `form = "estimate"` these tell how far they are off, see
 //! `estimates.rs`. With `form = "curves"` a row is latency over load: see `curves.rs`.
@@ -79,6 +82,10 @@ pub struct Study {
     pub rows_are: RowsAre,
     /// Unit of a figure of ours over the published numbers, and what they are multiplied with; none if it is empty.
     pub beside: (String, f64),
+    /// Least cases that know how far they are off, in the whole form, with `--quick` and with `--smoke`.
+    least: [u32; 3],
+    /// Seeds of the whole form beyond those of the rows, and the least of their cases; they are counted by themselves.
+    pub more: (u32, u32),
     smoke: Vec<String>,
     quick: Vec<String>,
     /// Rows of its table.
@@ -86,6 +93,7 @@ pub struct Study {
 }
 
 /// A row of the table: one experiment and what was published of it.
+#[derive(Default)]
 pub struct Row {
     /// Its name, as users write and read it.
     pub name: String,
@@ -94,11 +102,13 @@ pub struct Row {
     /// Overrides of the experiment, each `section.key=value`.
     pub set: Vec<String>,
     /// Overrides of its own for `--smoke` and `--quick`.
-    shorter: [Vec<String>; 2],
+    pub(crate) shorter: [Vec<String>; 2],
     /// Published numbers by key.
     pub published: Vec<(String, f64)>,
     /// Why they differ.
     pub why: String,
+    /// Why they differ with `--smoke` and `--quick`; as in the whole form if it is empty.
+    pub(crate) why_shorter: [String; 2],
     /// Pictures to draw.
     pub figures: Vec<String>,
     /// Seeds of the full form.
@@ -117,9 +127,31 @@ impl Study {
             Form::Whole | Form::Full => &[],
         }
     }
+
+    /// Least cases that know how far they are off in the form that is asked for; 0 asks nothing.
+    #[must_use]
+    pub fn least(&self, form: Form) -> u32 {
+        let [whole, quick, smoke] = self.least;
+        match form {
+            Form::Smoke => smoke,
+            Form::Quick => quick,
+            Form::Whole | Form::Full => whole,
+        }
+    }
 }
 
 impl Row {
+    /// Why numbers differ in the form that is asked for.
+    #[must_use]
+    pub fn why(&self, form: Form) -> &str {
+        let own = match form {
+            Form::Smoke => &self.why_shorter[0],
+            Form::Quick => &self.why_shorter[1],
+            Form::Whole | Form::Full => &self.why,
+        };
+        if own.is_empty() { &self.why } else { own }
+    }
+
     /// Overrides of its own of the form that is asked for.
     #[must_use]
     pub fn shorter(&self, form: Form) -> &[String] {
@@ -152,12 +184,44 @@ const STUDY: &[Param] = &[
         default: Some("1.0"),
         doc: "What they are multiplied with in it.",
     },
+    Param {
+        name: "why_smoke",
+        kind: Kind::Text,
+        default: Some(""),
+        doc: "Why numbers differ with --smoke, for rows that do not say.",
+    },
+    Param {
+        name: "why_quick",
+        kind: Kind::Text,
+        default: Some(""),
+        doc: "Why numbers differ with --quick, for rows that do not say.",
+    },
+    Param {
+        name: "least",
+        kind: CASES,
+        default: Some("0"),
+        doc: "Least cases that know how far they are off.",
+    },
+    Param {
+        name: "more_seeds",
+        kind: CASES,
+        default: Some("0"),
+        doc: "Seeds that the whole form counts by themselves.",
+    },
+    Param { name: "least_more", kind: CASES, default: Some("0"), doc: "Least of their cases." },
+    Param { name: "least_quick", kind: CASES, default: Some("0"), doc: "The same with --quick." },
+    Param { name: "least_smoke", kind: CASES, default: Some("0"), doc: "The same with --smoke." },
 ];
+
+/// A number of cases.
+const CASES: Kind = Kind::Int { min: 0, max: 10_000 };
 
 const ROW: &[Param] = &[
     Param { name: "name", kind: Kind::Text, default: None, doc: "Name of the row." },
     Param { name: "experiment", kind: Kind::Text, default: None, doc: "Experiment file beside this one." },
     Param { name: "why", kind: Kind::Text, default: OPTIONAL, doc: "Why the numbers differ." },
+    Param { name: "why_smoke", kind: Kind::Text, default: Some(""), doc: "Why they differ with --smoke." },
+    Param { name: "why_quick", kind: Kind::Text, default: Some(""), doc: "Why they differ with --quick." },
     Param { name: "program", kind: Kind::Text, default: Some(""), doc: "Portals program beside this file." },
     Param {
         name: "count",
@@ -232,11 +296,19 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
     if !section.complete {
         return None;
     }
+    let for_all = ["why_smoke", "why_quick"].map(|key| section.values.text(key));
+    for row in &mut rows {
+        for (own, all) in row.why_shorter.iter_mut().zip(&for_all).filter(|(own, _)| own.is_empty()) {
+            own.clone_from(all);
+        }
+    }
     Some(Study {
         title: section.values.text("title"),
         paper: section.values.text("paper"),
         rows_are: RowsAre::named(&section.values.text("form")),
         beside: (section.values.text("beside"), section.values.real("factor")),
+        least: ["least", "least_quick", "least_smoke"].map(|key| section.values.u32(key)),
+        more: (section.values.u32("more_seeds"), section.values.u32("least_more")),
         smoke,
         quick,
         rows,
@@ -290,6 +362,7 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
     let figures = texts(table, "figures", diagnostics);
     let values = section.complete.then_some(section.values)?;
     let (name, experiment, why) = (values.text("name"), values.text("experiment"), values.text("why"));
+    let why_shorter = ["why_smoke", "why_quick"].map(|key| values.text(key));
     let seeds = values.u32("seeds");
     let arguments = texts(table, "arguments", diagnostics);
     let source = values.text("program");
@@ -300,7 +373,7 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
         sizes: values.int("sizes"),
         place: (values.text("figure"), values.text("curve")),
     });
-    Some(Row { name, experiment, set, shorter, published, why, figures, seeds, program })
+    Some(Row { name, experiment, set, shorter, published, why, why_shorter, figures, seeds, program })
 }
 
 /// A list of texts; empty if the key is left out.

@@ -48,7 +48,7 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     }
     let report = runner::run(&place, name, &asked, &Terminal::new(console))?;
     console.answer(args.format, &report.text, &report.object)?;
-    Ok(Exit::Done)
+    Ok(if report.holds { Exit::Done } else { Exit::Differences })
 }
 
 fn list(place: &Place, format: Format, console: &mut Console<'_>) -> Outcome {
