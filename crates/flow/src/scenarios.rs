@@ -139,6 +139,9 @@ impl Names {
 }
 
 fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
+    if json.get("links").is_none() && json.get("flows").is_none() {
+        return Err("there are neither `links` nor `flows`".to_owned());
+    }
     let mut links = Vec::new();
     for (n, l) in list(json, "links")?.iter().enumerate() {
         let policy = match l.get(3).and_then(Json::as_str) {

@@ -52,6 +52,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     let unread = READ.iter().filter(|(_, costs)| !costs.contains(&cost.as_str())).map(|(key, _)| *key);
     let mut keys: Vec<&'static str> = unread.collect();
     if cost == "resilient" {
+        keys.extend(["router_delay", "chunk", "control"]);
         all.extend(of_protocol(section));
     } else {
         keys.extend(section.params.iter().map(|p| p.name).skip_while(|name| *name != RESILIENT));

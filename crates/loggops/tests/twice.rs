@@ -1,7 +1,7 @@
 //! Rank programs on the delay model against a second implementation, which has nothing but the rules: thousands of random cases, and wrong rules
 //! that must be found.
 //!
-//! More cases: `CASES=1000000 SEED=1 cargo test --profile checked -p netloom-loggops --test twice the_model`.
+//! More cases: `CASES=1000000 SEED=1 cargo test --profile checked -p netloom-loggops --test all the_model`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

@@ -48,6 +48,13 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
         let keys = ["link_fraction", "router_fraction", "classes", "links", "routers", "at"];
         all.extend(Unread::all("faults", &keys, "nothing of the network fails"));
     }
+    // Model "packet" says so itself: it is what hybrid runs are beside their stays.
+    let hybrid = experiment.own.iter().find(|own| own.entry.about.name == "hybrid");
+    if let Some(own) = hybrid.filter(|_| !["packet", "hybrid"].contains(&parts.name)) {
+        let choices = own.entry.choices.iter().map(|choice| choice.key);
+        let keys: Vec<&str> = own.section.params.iter().map(|p| p.name).chain(choices).collect();
+        all.extend(Unread::all("hybrid", &keys, "only model \"hybrid\" bypasses its network"));
+    }
     let programs = experiment.jobs.iter().any(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
     if !programs {
         all.extend(Unread::all("output", &["operations"], "there are no programs"));

@@ -8,7 +8,7 @@ use base::{
 };
 
 /// Largest unicast LID.
-const MOST: u32 = 0xbfff;
+pub(super) const MOST: u32 = 0xbfff;
 /// Port of a LID that a switch has no path to.
 const NO_PORT: u32 = 255;
 

@@ -16,6 +16,7 @@
 //! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
 
 use super::{
+    lids::MOST,
     lines::{Lines, Skipped, hex},
     role::{Strange, What, notes_of},
 };
@@ -137,6 +138,16 @@ fn after(comment: &str, key: &str) -> Option<u32> {
     words.next()?.parse().ok()
 }
 
+/// The LID of a comment, if it has one.
+fn lid(comment: &str) -> Result<Option<u32>, String> {
+    match after(comment, "lid") {
+        // Ports that no subnet manager has seen have all bits set.
+        Some(0xffff) => Ok(Some(0)),
+        Some(lid) if lid > MOST => Err(format!("a unicast LID is from 1 to {MOST:#x}, not {lid}")),
+        other => Ok(other),
+    }
+}
+
 /// True of a word that states a speed, known or not: `4xQDR`, `4x???`.
 fn is_speed(word: &str) -> bool {
     word.split_once('x').is_some_and(|(width, rate)| width.parse::<u8>().is_ok() && !rate.is_empty())
@@ -209,13 +220,14 @@ impl File {
             0 => own.and_then(hex).unwrap_or(0),
             guid => guid,
         };
+        let lid = lid(fields)?.unwrap_or(0);
         self.record_of[number as usize] = self.records.len() as u32;
         self.records.push(Record {
             what: What::of(word, description),
             ports: ports as u32,
             guid,
             description: description.to_owned(),
-            lid: after(fields, "lid").unwrap_or(0),
+            lid,
             lmc: after(fields, "lmc").filter(|&l| l < 8).unwrap_or(0) as u8,
             line,
             nodes: Vec::new(),
@@ -258,7 +270,7 @@ impl File {
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
         // In a comment of an adapter's port its own LID stands before the other's description, which stands last.
         let fields = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
-        let lid = if switch { None } else { after(comment.split('"').next().unwrap_or(""), "lid") };
+        let own_lid = if switch { None } else { lid(comment.split('"').next().unwrap_or(""))? };
         let lmc = after(comment.split('"').next().unwrap_or(""), "lmc").filter(|&l| l < 8).unwrap_or(0) as u8;
         let speed = fields.split_whitespace().find_map(Speed::parse).or_else(|| {
             let width = options.split_whitespace().find_map(|w| w.strip_prefix("w="))?.parse().ok()?;
@@ -268,9 +280,9 @@ impl File {
         if let Some(word) = unknown {
             self.strange.count(word);
         }
+        let peer_lid = lid(fields)?.unwrap_or(0);
         let peer = self.name(peer);
-        let peer_lid = after(fields, "lid").unwrap_or(0);
-        let lid = lid.map(|lid| (lid, lmc));
+        let lid = own_lid.map(|lid| (lid, lmc));
         self.cables.push(Cable {
             record,
             port,

@@ -216,6 +216,15 @@ fn identifiers_that_two_nodes_claim_are_reported() {
     assert_eq!(subnet.notes.last().unwrap(), "local identifier 3 belongs to two nodes: leaf and node1 HCA-1");
 }
 
+/// What no subnet manager gives is a mistake; all bits set say that none has seen the port.
+#[test]
+fn identifiers_are_unicast_ones() {
+    let problems = one("dump", &DUMP.replace("lid 5", "lid 49152")).unwrap_err();
+    assert!(problems[0].message.contains("a unicast LID is from 1 to 0xbfff, not 49152"), "{problems:?}");
+    let unseen = one("dump", &DUMP.replace("lid 5", "lid 65535")).unwrap();
+    assert!(unseen.nodes.iter().all(|node| [0, 3].contains(&node.lid)));
+}
+
 /// A switch without an LID gets a free one; what the file said stays, so that tables written are read back beside it.
 #[test]
 fn identifiers_that_are_there_stay() {

@@ -19,6 +19,7 @@ fn all_parts_of_the_format_are_read() {
     assert_eq!(s.events, [Event { time: 0.5, link: 0, bandwidth: 1e8 }]);
     for (bad, why) in [
         ("{}", "no `scenarios`"),
+        (r#"{"scenarios": [{"x": 1}]}"#, "neither `links` nor `flows`"),
         (r#"{"scenarios": {"s": {"links": [["a", -1, 0, "SHARED"]]}}}"#, "bandwidth"),
         (r#"{"scenarios": {"s": {"links": [["a", 1, 0, "WIFI"]]}}}"#, "WIFI"),
         (r#"{"scenarios": {"s": {"links": [], "flows": [[0, "a", "b", 1, [3]]]}}}"#, "link 3"),
