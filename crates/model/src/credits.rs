@@ -71,8 +71,7 @@ pub fn line(
     chunk: u64,
     counted: &str,
 ) -> Option<String> {
-    let used =
-        |class: usize| (0..fabric.ports().len()).any(|p| usize::from(fabric.ports()[p].class) == class);
+    let used = |class: usize| fabric.ports().iter().any(|port| usize::from(port.class) == class);
     let slow = |(class, link): (usize, &LinkParams)| {
         let round = Round::of(link, router_delay, chunk).filter(|_| used(class))?;
         let (holds, percent) = (print_bytes(link.vc_buffer), round.share() * 100.0);

@@ -141,6 +141,13 @@ pub struct OwnSection {
 }
 
 impl OwnSection {
+    /// All its keys: parameters, and those that choose from lists.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&'static str> {
+        let choices = self.entry.choices.iter().map(|choice| choice.key);
+        self.section.params.iter().map(|param| param.name).chain(choices).collect()
+    }
+
     /// The entry that a key chose; none if its name was wrong, or the key chooses something of another type.
     #[must_use]
     pub fn choice<E: Listed>(&self, key: &str) -> Option<&'static E> {

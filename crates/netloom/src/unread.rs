@@ -7,7 +7,7 @@
 use crate::experiment::{jobs::Job, sections::Experiment};
 use base::param::Unread;
 use fabric::topology::imported::TABLES;
-use model::{ModelEntry, Parts, setup::JobSetup};
+use model::{ModelEntry, Parts, section::OwnSection, setup::JobSetup};
 use workload::registry::Takes;
 
 /// What stands in every such line.
@@ -17,6 +17,11 @@ pub const NO_EFFECT: &str = " no effect: ";
 pub fn notes(experiment: &Experiment, model: &ModelEntry, parts: &Parts<'_>) -> Vec<String> {
     let mut all = experiment.elsewhere.clone();
     all.extend(of_sections(experiment, parts));
+    let read = |own: &&OwnSection| model.sections.iter().any(|s| s.about.name == own.entry.about.name);
+    for own in experiment.own.iter().filter(|own| !read(own)) {
+        let why = format!("model \"{}\" leaves this section alone", model.about.name);
+        all.extend(Unread::all(own.entry.about.name, &own.keys(), why));
+    }
     all.extend((model.unread)(parts));
     all.extend(parts.routing.as_ref().map_or_else(Vec::new, |r| r.unread()));
     // Keys of other topologies have such names too: `levels` of a fat tree.
@@ -47,13 +52,6 @@ fn of_sections(experiment: &Experiment, parts: &Parts<'_>) -> Vec<Unread> {
     if finally.is_some_and(|fabric| fabric.intact()) && !parts.is_platform() {
         let keys = ["link_fraction", "router_fraction", "classes", "links", "routers", "at"];
         all.extend(Unread::all("faults", &keys, "nothing of the network fails"));
-    }
-    // Model "packet" says so itself: it is what hybrid runs are beside their stays.
-    let hybrid = experiment.own.iter().find(|own| own.entry.about.name == "hybrid");
-    if let Some(own) = hybrid.filter(|_| !["packet", "hybrid"].contains(&parts.name)) {
-        let choices = own.entry.choices.iter().map(|choice| choice.key);
-        let keys: Vec<&str> = own.section.params.iter().map(|p| p.name).chain(choices).collect();
-        all.extend(Unread::all("hybrid", &keys, "only model \"hybrid\" bypasses its network"));
     }
     let programs = experiment.jobs.iter().any(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
     if !programs {

@@ -7,7 +7,7 @@ use crate::{
     hybrid,
     router::registry::RouterEntry,
     section::{self, HYBRID},
-    sections::{HYBRID as BYPASS, SCHEME_KEY},
+    sections::SCHEME_KEY,
     services, transport,
 };
 use base::param::{Unread, Value};
@@ -35,9 +35,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     if parts.name == section::ABOUT.name
         && let Some(hybrid) = parts.written.own(hybrid::ABOUT.name)
     {
-        let mut keys: Vec<&'static str> = hybrid.section.params.iter().map(|p| p.name).collect();
-        keys.extend(BYPASS.choices.iter().map(|choice| choice.key));
-        all.extend(Unread::all("hybrid", &keys, "only model \"hybrid\" bypasses its network"));
+        all.extend(Unread::all("hybrid", &hybrid.keys(), "only model \"hybrid\" bypasses its network"));
     }
     if let Some(control) = parts.written.own(congestion_control::config::ABOUT.name)
         && control.choice::<SchemeEntry>(SCHEME_KEY).is_some_and(|e| e.about.name == none::ENTRY.about.name)

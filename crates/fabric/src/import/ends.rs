@@ -2,6 +2,7 @@
 //! port with two cables is a mistake.
 
 use super::{
+    lids,
     lines::{Lines, Skipped},
     role::{Strange, What, notes_of},
 };
@@ -109,7 +110,10 @@ impl Ends {
     ///
     /// # Errors
     /// If one of its ports has another cable, or an end was something else before.
-    pub(super) fn cable(&mut self, a: End, b: End, speed: Stated, line: u64) -> Result<(), String> {
+    pub(super) fn cable(&mut self, mut a: End, mut b: End, speed: Stated, line: u64) -> Result<(), String> {
+        for end in [&mut a, &mut b] {
+            end.node.lid = lids::of_port(end.node.lid)?;
+        }
         for end in [&a, &b].into_iter().filter(|end| end.node.guid != 0) {
             let before = *self.what_of.entry(end.node.guid).or_insert(end.what);
             before.same(end.what, end.node.guid)?;

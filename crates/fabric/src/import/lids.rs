@@ -8,7 +8,23 @@ use base::{
 };
 
 /// Largest unicast LID.
-pub(super) const MOST: u32 = 0xbfff;
+const MOST: u32 = 0xbfff;
+/// The LID that a file gives a port; 0 for none, and where all bits are set: ports that no subnet manager has seen.
+///
+/// # Errors
+/// What no subnet manager gives a port.
+pub(super) fn of_port(lid: u32) -> Result<u32, String> {
+    match lid {
+        0xffff => Ok(0),
+        lid if lid > MOST => Err(no_lid(lid.into())),
+        lid => Ok(lid),
+    }
+}
+
+fn no_lid(lid: u64) -> String {
+    format!("a unicast LID is from 1 to {MOST:#x}, not {lid}")
+}
+
 /// Port of a LID that a switch has no path to.
 const NO_PORT: u32 = 255;
 
@@ -108,8 +124,7 @@ impl Entries {
     ) -> Result<(), String> {
         // An unknown switch was reported at its head.
         let Some(node) = self.switch else { return Ok(()) };
-        let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
-        let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;
+        let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l)).ok_or_else(|| no_lid(lid))?;
         let left_out = if guid == 0 { (LID, u64::from(lid)) } else { (GUID, guid) };
         if self.left_out.contains(&left_out) {
             return Ok(());

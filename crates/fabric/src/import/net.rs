@@ -16,7 +16,7 @@
 //! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
 
 use super::{
-    lids::MOST,
+    lids,
     lines::{Lines, Skipped, hex},
     role::{Strange, What, notes_of},
 };
@@ -140,12 +140,7 @@ fn after(comment: &str, key: &str) -> Option<u32> {
 
 /// The LID of a comment, if it has one.
 fn lid(comment: &str) -> Result<Option<u32>, String> {
-    match after(comment, "lid") {
-        // Ports that no subnet manager has seen have all bits set.
-        Some(0xffff) => Ok(Some(0)),
-        Some(lid) if lid > MOST => Err(format!("a unicast LID is from 1 to {MOST:#x}, not {lid}")),
-        other => Ok(other),
-    }
+    after(comment, "lid").map(lids::of_port).transpose()
 }
 
 /// True of a word that states a speed, known or not: `4xQDR`, `4x???`.

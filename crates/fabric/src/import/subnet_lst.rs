@@ -81,7 +81,7 @@ fn end(text: &str) -> Result<(End, &str), String> {
         role: what.role(),
         ports: ports as u32,
         port: own,
-        lid: u32::try_from(lid).unwrap_or(0),
+        lid: u32::try_from(lid).unwrap_or(u32::MAX),
         lmc: 0,
     };
     Ok((End { what, node, port: port as u32 }, rest))

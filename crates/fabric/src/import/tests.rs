@@ -221,6 +221,14 @@ fn identifiers_that_two_nodes_claim_are_reported() {
 fn identifiers_are_unicast_ones() {
     let problems = one("dump", &DUMP.replace("lid 5", "lid 49152")).unwrap_err();
     assert!(problems[0].message.contains("a unicast LID is from 1 to 0xbfff, not 49152"), "{problems:?}");
+    let end = |word: &str, guid: u32, lid: &str| {
+        format!(
+            "{{ {word} Ports:01 SystemGUID:{guid:x} NodeGUID:{guid:016x} PortGUID:{guid:016x} VenID:0 DevID:0 Rev:0 {{n{guid}}} LID:{lid} PN:01 }}"
+        )
+    };
+    let line = format!("{} {} PHY=4x LOG=ACT SPD=2.5", end("CA", 1, "0001"), end("SW", 2, "C000"));
+    let problems = one("subnet.lst", &line).unwrap_err();
+    assert!(problems[0].message.contains("a unicast LID is from 1 to 0xbfff, not 49152"), "{problems:?}");
     let unseen = one("dump", &DUMP.replace("lid 5", "lid 65535")).unwrap();
     assert!(unseen.nodes.iter().all(|node| [0, 3].contains(&node.lid)));
 }

@@ -186,6 +186,12 @@ impl Traffic for LevelTraffic {
         Some(Message { time, destination: to[(index % to.len() as u64) as usize], bytes: self.bytes })
     }
 
+    fn total(&self, _ranks: u32) -> Option<u64> {
+        self.arrival.as_ref()?;
+        let senders = self.to.iter().filter(|(_, to)| !to.is_empty()).count() as u64;
+        senders.checked_mul(self.count)
+    }
+
     fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }

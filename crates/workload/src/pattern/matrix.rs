@@ -61,6 +61,11 @@ impl Traffic for Matrix {
         Some(Message { time, destination: to[at].0, bytes: self.bytes })
     }
 
+    fn total(&self, _ranks: u32) -> Option<u64> {
+        let senders = self.lines.iter().filter(|(_, line)| line.arrival.is_some()).count() as u64;
+        senders.checked_mul(self.count)
+    }
+
     fn reply(&self, _rank: RankId, _source: RankId, _index: u64) -> Option<(RankId, u64)> {
         None
     }

@@ -104,6 +104,12 @@ impl Traffic for Multicast {
         Some(Message { time, destination: self.member(rank.number(), place), bytes: self.bytes })
     }
 
+    fn total(&self, ranks: u32) -> Option<u64> {
+        // Where routers copy, more arrive than are sent.
+        let copies: u64 = (0..ranks).map(|rank| u64::from(self.copies(rank))).sum();
+        copies.checked_mul(self.count).filter(|_| !self.routers)
+    }
+
     fn members(&self, rank: RankId) -> Option<Vec<RankId>> {
         let copies = self.copies(rank.number());
         self.routers.then(|| (0..copies).map(|place| self.member(rank.number(), place)).collect())
