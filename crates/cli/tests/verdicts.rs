@@ -107,6 +107,24 @@ const HYBRID: &[&str] = &[
 /// A window that is longer than the run.
 const HYBRID_IDLE: &[&str] = &["model.kind=hybrid", "hybrid.director=automatic", "hybrid.window=100 us"];
 
+/// Messages of 2^50 bytes on links of 10^15 bytes per second.
+const HUGE: &[&str] = &[
+    "model.kind=flow",
+    "job.0.message=1024 TiB",
+    "job.0.load=0.5",
+    "fabric.link.terminal.bandwidth=1000000 GB/s",
+    "fabric.link.local.bandwidth=1000000 GB/s",
+    "fabric.link.global.bandwidth=1000000 GB/s",
+    "experiment.duration=1000 s",
+];
+
+/// A quarter of them.
+const LESS: &[&str] = &[HUGE[0], HUGE[1], HUGE[2], HUGE[3], HUGE[4], HUGE[5], "experiment.duration=250 s"];
+
+/// The first of two jobs sends a few messages, of a pattern or of one with levels.
+const ENDS: &[&str] = &["job.0.count=4", "job.1.start=0 s", "job.1.load=0.1"];
+const LEVELS: &[&str] = &[ENDS[0], ENDS[1], ENDS[2], "job.0.workload=bisect"];
+
 /// The same where four nodes share a global link.
 const HYBRID_FULL: &[&str] =
     &[HYBRID[0], HYBRID[1], HYBRID[2], HYBRID[3], HYBRID[4], "job.0.workload=bisection", "job.0.load=0.9"];
@@ -307,6 +325,11 @@ fn sources_without_end() {
                     "saturated",
                 )
             },
+            Case { has: &["clipped-sums"], ..case("flow: more than 2^64 bytes", HUGE, "ok") },
+            Case { lacks: &["clipped-sums"], ..case("flow: fewer than 2^64 bytes", LESS, "ok") },
+            Case { lines: LATE, has: &["sources-ended"], ..case("one of two jobs ends", ENDS, "ok") },
+            Case { lines: LATE, has: &["sources-ended"], ..case("one of two ends, by levels", LEVELS, "ok") },
+            Case { lines: LATE, lacks: &["sources-ended"], ..case("neither of two jobs ends", &[], "ok") },
             Case {
                 has: &["divided-by-load"],
                 lacks: &["single-path"],

@@ -3,17 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use base::rng::{Purpose, Stream};
-use congestion::{
-    Plan, TableRoutes, Task, Want,
-    routes::Multipath,
-    run::Sends,
-    setup::{block, watched},
-    simulate,
-};
+use common::{ALL, count};
 use fabric::import;
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
-use workload::levels::LevelPattern;
 
 /// A mistake that the second opinion makes on purpose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,28 +226,7 @@ fn draw(dice: &mut Stream) -> (String, Vec<String>) {
 /// The same by the crate.
 fn ours(file: &str, name: &str, ranks: &[u32]) -> Found {
     let subnet = import::load(&[file.to_owned()]).unwrap();
-    let tables = subnet.tables.as_ref().unwrap();
-    let pattern = LevelPattern::parse(name, 2).unwrap();
-    let want = Want { edges: true, partial: false, delays: true };
-    let plan = Plan {
-        watched: watched(&pattern),
-        tasks: vec![Task {
-            sends: Sends::Levels(pattern),
-            hosts: ranks.to_vec(),
-            fixed: 0,
-            part: 0,
-            shuffle: false,
-            level: None,
-        }],
-        runs: 1,
-        seed: 1,
-        want,
-        threads: 1,
-    };
-    let routes = TableRoutes { subnet: &subnet, tables, multipath: Multipath::First };
-    let outcome = simulate(&routes, &plan, &mut |_| true).unwrap();
-    let names = subnet.unique_names();
-    let found = block(&outcome, &|edge| subnet.edge_label(edge, &names));
+    let found = count(&subnet, name, 2, ranks, ALL);
     let number = |n: &serde_json::Number| n.as_f64().unwrap() as u64;
     let by_number = |counted: &results::summary::Counted| -> BTreeMap<u64, u64> {
         counted.0.iter().map(|(key, count)| (key.parse().unwrap(), *count)).collect()

@@ -4,12 +4,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use base::world::World;
+use common::{ALL, count};
 use congestion::{
     Plan, TableRoutes, Task, Want, mapping, metrics,
     routes::Multipath,
     run::{Sends, simulate_over},
-    setup::{block, watched},
     simulate,
 };
 use fabric::{
@@ -17,7 +19,6 @@ use fabric::{
     import,
     subnet::Subnet,
 };
-use results::summary::Congestion;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use workload::levels::LevelPattern;
@@ -37,32 +38,6 @@ fn load(paths: &[PathBuf]) -> Subnet {
     let paths: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
     import::load(&paths).unwrap()
 }
-
-fn count(subnet: &Subnet, pattern: &str, part: u32, hosts: &[u32], want: Want) -> Congestion {
-    let pattern = LevelPattern::parse(pattern, part).unwrap();
-    let plan = Plan {
-        watched: watched(&pattern),
-        tasks: vec![Task {
-            sends: Sends::Levels(pattern),
-            hosts: hosts.to_vec(),
-            fixed: 0,
-            part: 0,
-            shuffle: false,
-            level: None,
-        }],
-        runs: 1,
-        seed: 1,
-        want,
-        threads: 1,
-    };
-    let tables = subnet.tables.as_ref().unwrap();
-    let routes = TableRoutes { subnet, tables, multipath: Multipath::First };
-    let names = subnet.unique_names();
-    let outcome = simulate(&routes, &plan, &mut |_| true).unwrap();
-    block(&outcome, &|edge| subnet.edge_label(edge, &names))
-}
-
-const ALL: Want = Want { edges: true, partial: false, delays: true };
 
 fn json(path: &Path) -> Json {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
