@@ -55,6 +55,7 @@ const JOB: &[Param] = &[
 fn unread(_: &Parts<'_>) -> Vec<Unread> {
     let why = "static congestion has no time";
     let mut all = Unread::all("experiment", &["duration", "until", "limit", "warmup"], why);
+    all.extend(Unread::all("routing", &["dateline"], "static congestion has no virtual channels"));
     let tables = &["window", "per_port", "packets", "messages", "slow_down", "pairs", "operations", "engine"];
     all.extend(Unread::all("output", tables, why));
     all.extend(Unread::all(

@@ -45,9 +45,10 @@ pub const FLOW: ModelEntry = ModelEntry {
 /// Keys without effect.
 fn unread(parts: &Parts<'_>) -> Vec<Unread> {
     let mut all = parts.unread_by_patterns(&["eager", "control", "overhead"]);
+    all.extend(Unread::all("routing", &["dateline"], "model \"flow\" has no virtual channels"));
     let values = &parts.written.model.values;
     let smpi = values.0.contains_key("preset") && values.text("preset") == "smpi";
-    all.extend(ranks::unread::threshold(parts, smpi, ranks::unread::usual()));
+    all.extend(ranks::unread::of(parts, smpi, ranks::unread::usual()));
     all.extend(node::unread(parts));
     let wakes = "links that carry something do not sleep on model \"flow\", so none wakes up";
     all.extend(Unread::all(energy::ABOUT.name, &["wake_time"], wakes));

@@ -247,7 +247,12 @@ fn open_sources(
             sums.begun
         );
         let name = &job.name;
-        match counted.pace(throughput::burst(slice::from_ref(job))) {
+        let burst = throughput::burst(slice::from_ref(job));
+        if let Some(line) = few_bursts(job, burst, sums.delivered) {
+            verdict.flag("too-few-samples");
+            verdict.detail.push(line);
+        }
+        match counted.pace(burst) {
             Pace::Fills if !beyond => {
                 verdict.flag("still-filling");
                 verdict.find(State::NotStationary, [format!("the run is too short for job {name}: {grows}")]);
@@ -258,6 +263,21 @@ fn open_sources(
             }
         }
     }
+}
+
+/// What is said where few bursts of a job without end have arrived: all messages of one are a single sample.
+fn few_bursts(job: &JobSetup, burst: u64, delivered: u64) -> Option<String> {
+    const FEWEST: u64 = 4;
+    let ranks = job.placement.len() as u64;
+    let endless = job.work.traffic()?.total(ranks as u32).is_none();
+    debug_assert!(burst > 0, "a burst has messages");
+    (endless && burst > 1 && delivered < FEWEST * burst * ranks).then(|| {
+        let bursts = delivered as f64 / (burst * ranks) as f64;
+        format!(
+            "{bursts:.1} bursts of job {} have arrived, and the messages of each are one sample",
+            job.name
+        )
+    })
 }
 
 /// What a message of mean size takes on the longest path if nobody else is there. Where all messages share links alike all are late, so that the

@@ -19,7 +19,6 @@ use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
     contract::Parameter,
-    credits,
     energy::{self, Energy},
     entry::{JobKeys, Needs},
     memory::Prediction,
@@ -77,7 +76,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         return None;
     }
     let mut config = config?;
-    let Costs { derived, parameters, credits } = derived::costs(&mut config, &parts);
+    let Costs { derived, parameters, flags } = derived::costs(&mut config, &parts);
     let until = parts.until?;
     let (Until::Time(limit) | Until::WorkloadDone { limit }) = until;
     let setup = DelaySetup {
@@ -95,7 +94,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         node,
     };
     match DelayRun::new(setup, parts.jobs, parts.measure) {
-        Ok(run) => Some(Box::new(DelayRun { parameters, credits, ..run })),
+        Ok(run) => Some(Box::new(DelayRun { parameters, flags, ..run })),
         Err(index) => {
             let message = "model \"delay\" carries rank programs, and this workload is traffic by rule";
             let help = "use model \"packet\", or a program such as \"trace\"";
@@ -189,8 +188,8 @@ pub struct DelayRun {
     jobs: Vec<JobSetup>,
     measure: Measure,
     parameters: Vec<Parameter>,
-    /// What is not counted of links that wait for credits.
-    credits: Option<String>,
+    /// What the verdict says of the network beforehand.
+    flags: Vec<(&'static str, String)>,
 }
 
 impl DelayRun {
@@ -215,7 +214,7 @@ impl DelayRun {
             operations: measure.operations,
             window: measure.window,
         };
-        Ok(Self { setup, jobs, measure, parameters: Vec::new(), credits: None })
+        Ok(Self { setup, jobs, measure, parameters: Vec::new(), flags: Vec::new() })
     }
 }
 
@@ -230,8 +229,8 @@ impl Run for DelayRun {
             done.summary.verdict.flag("contradicts-fabric");
             done.summary.verdict.detail.push(warning);
         }
-        if let Some(line) = &self.credits {
-            done.summary.verdict.flag(credits::FLAG);
+        for (flag, line) in &self.flags {
+            done.summary.verdict.flag(flag);
             done.summary.verdict.detail.push(line.clone());
         }
         Ok(Finished { summary: done.summary, tables: done.tables })

@@ -67,7 +67,9 @@ pub const ABOUT: About = About {
           wait for the same processor and interface the one that became executable first goes first. With several processors an operation of a \
           GOAL file may start in the past, as it does there: the clock of its own processor alone counts (flag `starts-in-past`). A rank's makespan is its last processor time. With `cost = \"pure\"` messages cost the ranks nothing; with \"resilient\" neither, and each takes the mean time of a protocol with acknowledgements \
           over its number of links. Such a run has one partition; of a program that probes or receives from anybody, messages are matched as they arrive. \
-          Not modelled: contention in the network, operating-system noise.",
+          Where [fabric] gives the costs, messages within a terminal take no time but that of [node]. A link that is slower than the sender's holds its interface once \
+          the buffers before that link are full. Not modelled: contention in the network, operating-system noise, other paths than shortest ones (flags `shortest-paths` and \
+          `single-path`).",
     source: "Hoefler, Schneider, Lumsdaine: LogGOPSim, Simulating Large-Scale Applications in the LogGOPS Model, LSAP 2010; agrees \
              with the program LogGOPSim, with its sort of simultaneous operations made stable. Resilient protocols: HAEC-SIM, section 4",
     params: &ALL,

@@ -21,6 +21,16 @@ pub trait Delays: Send + Sync {
         0
     }
 
+    /// As [`Delays::slower`], of the sender's interface: links behind it hold it back once the buffers before them are full.
+    fn held(&self, _from: TerminalId, _to: TerminalId, _bytes: u64) -> Ps {
+        0
+    }
+
+    /// Bytes of the request and of the grant that go before a message of this size, if they take time.
+    fn asks(&self, _bytes: u64) -> Option<u64> {
+        None
+    }
+
     /// Links between two places, as far as they count.
     fn hops(&self, from: TerminalId, to: TerminalId) -> u32;
 }
@@ -40,6 +50,14 @@ impl<D: Delays + ?Sized> Delays for Arc<D> {
 
     fn slower(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         (**self).slower(from, to, bytes)
+    }
+
+    fn held(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
+        (**self).held(from, to, bytes)
+    }
+
+    fn asks(&self, bytes: u64) -> Option<u64> {
+        (**self).asks(bytes)
     }
 
     fn hops(&self, from: TerminalId, to: TerminalId) -> u32 {

@@ -5,7 +5,8 @@
 
 use super::{
     config::{Cost, DelayConfig},
-    routes::{Given, PathDelays, Pieces, Spread, Spreads, survey},
+    routed,
+    routes::{Given, Lengths, PathDelays, Pieces, Spread, Spreads, survey},
 };
 use base::{
     index::TerminalId,
@@ -45,14 +46,14 @@ pub struct Costs {
     pub derived: Option<Derived>,
     /// All parameters, as used.
     pub parameters: Vec<Parameter>,
-    /// What a verdict says of links that wait for credits, if the network gives the time of a byte.
-    pub credits: Option<String>,
+    /// Flags of the verdict, and their lines: links that wait for credits, if the network gives the time of a byte, and a routing whose paths are others.
+    pub flags: Vec<(&'static str, String)>,
 }
 
 impl Costs {
     /// Parameters that the network has no part in.
     fn of_the_file(parameters: Vec<Parameter>) -> Self {
-        Self { derived: None, parameters, credits: None }
+        Self { derived: None, parameters, flags: Vec::new() }
     }
 }
 
@@ -110,8 +111,15 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     let by_pair = delays.as_ref().is_none_or(PathDelays::by_pair);
     let found = Found { spreads, by_pair, latency, byte, per_byte };
     let parameters = reported(&keys, config, &found);
+    let mut flags = Vec::new();
+    if let Some(routing) = parts.routing.as_deref().filter(|_| latency || config.hop_latency > 0) {
+        flags.extend(routed::flags(fabric, routing, &mut Lengths::new(&links, pieces), &places));
+    }
+    if let Some(line) = (!byte).then(|| credits(fabric, &links, pieces)).flatten() {
+        flags.push((credits::FLAG, line));
+    }
     let derived = delays.map(|delays| Derived { delays: Arc::new(delays), latency });
-    Costs { derived, parameters, credits: (!byte).then(|| credits(fabric, &links, pieces)).flatten() }
+    Costs { derived, parameters, flags }
 }
 
 /// What is counted of links that wait for credits.

@@ -18,7 +18,6 @@ use engine::state::map::Map;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use ranks::{
     matching::Matching,
-    node::Node,
     operations::{OperationWindow, Stamp},
     roster::GlobalRank,
 };
@@ -60,6 +59,8 @@ pub struct Context {
     pub places: Vec<Place>,
     /// Nodes, if they are described.
     pub nodes: Option<Nodes>,
+    /// Messages between hosts of a terminal do not leave it: nodes are described, or the network gives the costs, which has no part in them.
+    pub keeps_own: bool,
     /// Several hosts live on a terminal, or nodes are described: which messages leave their nodes is of interest.
     pub describes_nodes: bool,
     /// First host of each partition, and one past the last.
@@ -131,11 +132,11 @@ impl Context {
         self.place(from).terminal == self.place(to).terminal
     }
 
-    /// True if nodes are described, and a message between these hosts stays within theirs.
+    /// True if a message between these hosts stays within their terminal, and no interface takes part.
     #[inline]
     #[must_use]
     pub fn stays(&self, from: GlobalRank, to: GlobalRank) -> bool {
-        self.nodes.is_some() && self.within(from, to)
+        self.keeps_own && self.within(from, to)
     }
 
     /// Shortest time from the start of a send to the message's arrival.
@@ -144,9 +145,8 @@ impl Context {
         let (here, there) = (self.place(from).terminal, self.place(to).terminal);
         self.config.overhead
             + match &self.nodes {
-                Some(Nodes { node: Node { memory, .. }, .. }) if here == there => {
-                    memory.copying(bytes) + memory.latency
-                }
+                Some(nodes) if here == there => nodes.least(&*self.delays, bytes),
+                None if self.stays(from, to) => 0,
                 _ => self.delays.delay(here, there, bytes),
             }
     }

@@ -7,7 +7,7 @@ use super::{
     config::Cost,
     domain::{Act, Arrival, Context, Ended, Received, Sending},
 };
-use base::{sorted::SortedMap, time::Ps};
+use base::time::Ps;
 use ranks::{
     messages::{Messages, Seen},
     roster::GlobalRank,
@@ -32,6 +32,8 @@ struct Course {
     /// Its one interface can send from then on, and receive.
     sends: Ps,
     receives: Ps,
+    /// Last arrival by receiver in ascending order, where messages are held behind earlier ones.
+    latest: Vec<(u32, Ps)>,
 }
 
 impl Course {
@@ -105,6 +107,21 @@ impl Course {
         (start < busy).then_some(busy)
     }
 
+    /// When a message that would be at its receiver at `alone` is there behind earlier ones.
+    #[inline]
+    fn behind(&mut self, receiver: u32, alone: Ps) -> Ps {
+        let at = match self.latest.binary_search_by_key(&receiver, |l| l.0) {
+            Ok(at) => at,
+            Err(at) => {
+                self.latest.insert(at, (receiver, 0));
+                at
+            }
+        };
+        let latest = &mut self.latest[at].1;
+        *latest = alone.max(*latest);
+        *latest
+    }
+
     fn count(&self) -> u64 {
         let below = u64::from(self.floor / 64 * 64);
         let words = std::iter::once(&self.now).chain(&self.beyond);
@@ -145,8 +162,6 @@ pub struct Follower {
     first: u32,
     courses: Vec<Course>,
     messages: Messages,
-    /// Last arrival by pair of ranks, where messages are held behind earlier ones.
-    latest: SortedMap<(u32, u32), Ps>,
     faults: Vec<String>,
 }
 
@@ -209,11 +224,7 @@ impl Follower {
             return self.messages.not_before(&message, s.arrival, alone);
         }
         let arrival = match cx.overtaking {
-            true => {
-                let latest = self.latest.entry((s.host.number(), s.to.number())).or_default();
-                *latest = alone.max(*latest);
-                *latest
-            }
+            true => self.course(s.host).behind(s.to.number(), alone),
             false => alone,
         };
         if s.arrival != arrival {
@@ -270,7 +281,6 @@ impl Follower {
     pub fn merge(&mut self, other: Self) {
         self.courses.extend(other.courses);
         self.messages.merge(other.messages);
-        self.latest.extend(other.latest);
         self.faults.extend(other.faults);
     }
 

@@ -65,7 +65,10 @@ impl Interfaces {
             self.free.resize(terminal.index() + 1, [0; 2]);
         }
         let (busy, passing) = self.config.passing(bytes);
-        let slower = self.delays.slower(from, to, bytes);
+        let slower = match side {
+            0 => self.delays.held(from, to, bytes),
+            _ => self.delays.slower(from, to, bytes),
+        };
         let (busy, passing) = (busy + slower, passing + slower);
         let clock = &mut self.free[terminal.index()][side];
         debug_assert!(side < 2, "an interface has two sides");

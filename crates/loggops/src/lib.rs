@@ -30,6 +30,7 @@ mod ordered;
 #[cfg(test)]
 mod planted;
 pub mod resilient;
+mod routed;
 pub mod routes;
 pub mod run;
 mod run_ahead;

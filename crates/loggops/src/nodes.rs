@@ -4,7 +4,8 @@
 //! ranks `overhead` and bytes as any other; no interface takes part, and between the two it is copied by the node's memory in place of L, hops, g and G.
 //! All hosts are coupled then: one partition, and one order of all steps, in which memory takes messages.
 
-use base::index::TerminalId;
+use crate::delays::Delays;
+use base::{index::TerminalId, time::Ps};
 use ranks::node::{Memory, Node};
 
 /// Where hosts live together.
@@ -49,6 +50,18 @@ impl Nodes {
     #[must_use]
     pub fn channels(&self) -> usize {
         self.terminals as usize * self.node.memory.channels as usize
+    }
+
+    /// What the request and the grant of a message take, if it asks first. They wait for no channel: whatever is copied meanwhile does not wait for
+    /// a message that is not there yet.
+    pub(super) fn asking(&self, delays: &dyn Delays, bytes: u64) -> Ps {
+        let memory = &self.node.memory;
+        delays.asks(bytes).map_or(0, |control| 2 * (memory.copying(control) + memory.latency))
+    }
+
+    /// Shortest time of a message within a node.
+    pub(super) fn least(&self, delays: &dyn Delays, bytes: u64) -> Ps {
+        self.asking(delays, bytes) + self.node.memory.copying(bytes) + self.node.memory.latency
     }
 
     /// The node's memory, and the first of its channels.

@@ -3,7 +3,7 @@
 //! A message of s bytes travels in chunks. Its first chunk is sent again by every router, so it pays its serialisation on each link; the
 //! chunks behind it follow at the pace of the slowest link. The interfaces at the ends pay for that pace (G), so the delay holds the latencies, the
 //! routers, and the first chunk on all links but the slowest. A message that is larger than a buffer that credits do not free in time
-//! waits for them ([`Round`]).
+//! waits for them ([`Round`]). The sender's interface goes at its own pace until the buffers before the slowest link are full.
 
 use super::{config::Cost, delays::Delays};
 use base::{
@@ -15,6 +15,7 @@ use base::{
 use fabric::{
     graph::{Fabric, Peer},
     planes,
+    routing::walk,
 };
 use model::{
     credits::Round,
@@ -69,6 +70,8 @@ struct Path {
     slowest: Bandwidth,
     /// Links on it that wait for credits within a message.
     rounds: Vec<Round>,
+    /// Bytes that the buffers before the slowest link take in; 0 if the sender's own link is the slowest.
+    room: u64,
 }
 
 impl Path {
@@ -76,6 +79,12 @@ impl Path {
     fn passing(&self, bytes: u64, passed: u64) -> Ps {
         let waits = self.rounds.iter().map(|round| round.passing(bytes, passed)).max();
         time(self.slowest, passed).max(waits.unwrap_or(0))
+    }
+
+    /// How long the sender's interface is held back for `passed` of a message's bytes: the buffers take the first of them in.
+    fn held(&self, bytes: u64, passed: u64) -> Ps {
+        let taken = self.room.min(passed);
+        self.passing(bytes, passed).saturating_sub(self.passing(taken, taken))
     }
 }
 
@@ -123,7 +132,7 @@ impl PathDelays {
         debug_assert!(links.len() == fabric.classes().len(), "each class of links has its parameters");
         ends.sort_unstable();
         ends.dedup();
-        let mut kinds = Kinds::new(fabric.classes().len());
+        let mut kinds = Kinds::new(links, &pieces);
         if ends.len() > MOST_ROUTERS {
             return Self::mean(fabric, links, &ends, &mut kinds, pieces, given);
         }
@@ -133,7 +142,7 @@ impl PathDelays {
             let at = kinds.search(fabric, from);
             table.extend(ends.iter().map(|&to| at[to]));
         }
-        let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
+        let paths = kinds.paths(links, &pieces);
         Self { pieces, given, row, rows: ends.len(), table, paths }
     }
 
@@ -154,7 +163,7 @@ impl PathDelays {
             }
         }
         count.remove(&NONE);
-        let of = |kind: u16| path(&kinds.counts[usize::from(kind)], links, &pieces);
+        let of = |kind: u16| path(&kinds.known[usize::from(kind)], links, &pieces);
         let all: Vec<(Path, u64)> = count.iter().map(|(&kind, &n)| (of(kind), n)).collect();
         let pairs = all.iter().map(|(_, n)| u128::from(*n)).sum::<u128>().max(1);
         let mean = |value: &dyn Fn(&Path) -> u64| {
@@ -164,9 +173,10 @@ impl PathDelays {
         let commonest = all.iter().max_by_key(|(_, n)| *n).map(|(path, _)| path);
         let slowest = commonest.map_or(links[0].bandwidth, |path| path.slowest);
         let rounds = commonest.map_or_else(Vec::new, |path| path.rounds.clone());
+        let room = commonest.map_or(0, |path| path.room);
         let (fixed, first) = (mean(&|p| p.fixed), mean(&|p| p.first));
         let links = mean(&|p| p.links.into()) as u32;
-        let paths = vec![Path { links, fixed, first, slowest, rounds }];
+        let paths = vec![Path { links, fixed, first, slowest, rounds, room }];
         Self { pieces, given, row: Column::default(), rows: 0, table: Vec::new(), paths }
     }
 
@@ -243,7 +253,7 @@ pub fn survey(
     let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
     let fabric = plane.as_ref().unwrap_or(fabric);
     let router = |terminal: TerminalId| fabric.router_at(terminal);
-    let mut kinds = Kinds::new(fabric.classes().len());
+    let mut kinds = Kinds::new(links, &pieces);
     let mut pairs = SortedMap::<u16, u64>::new();
     for from in evenly(terminals, SAMPLED) {
         let at = kinds.search(fabric, router(from));
@@ -251,7 +261,7 @@ pub fn survey(
             *pairs.entry(at[router(to)]).or_default() += 1;
         }
     }
-    let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
+    let paths = kinds.paths(links, &pieces);
     let pairs: Vec<u64> =
         (0..paths.len() as u16).map(|kind| pairs.get(&kind).copied().unwrap_or(0)).collect();
     spreads(&paths, &pairs, pieces, given)
@@ -296,10 +306,8 @@ impl Delays for PathDelays {
     fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         let path = self.path(from, to);
         let delay = self.alone(path, bytes);
-        if bytes <= self.pieces.eager || self.given.latency.is_some() || self.given.cost == Cost::Pure {
-            return delay;
-        }
-        let asks = self.alone(path, self.pieces.control) + time(path.slowest, self.pieces.control);
+        let Some(control) = self.asks(bytes) else { return delay };
+        let asks = self.alone(path, control) + time(path.slowest, control);
         delay.saturating_add(asks.saturating_mul(2)).min(LONGEST)
     }
 
@@ -322,19 +330,79 @@ impl Delays for PathDelays {
         let rest = bytes.saturating_sub(1);
         self.path(from, to).passing(bytes, rest).saturating_sub(rest.saturating_mul(self.given.interface))
     }
+
+    fn held(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
+        if self.given.byte.is_some() || self.given.cost == Cost::Pure {
+            return 0;
+        }
+        let rest = bytes.saturating_sub(1);
+        self.path(from, to).held(bytes, rest).saturating_sub(rest.saturating_mul(self.given.interface))
+    }
+
+    fn asks(&self, bytes: u64) -> Option<u64> {
+        let ours = self.given.latency.is_none() && self.given.cost == Cost::LogGops;
+        (ours && bytes > self.pieces.eager).then_some(self.pieces.control)
+    }
 }
 
 fn time(bandwidth: Bandwidth, bytes: u64) -> Ps {
     bandwidth.time_rounded(bytes).unwrap_or(LONGEST).min(LONGEST)
 }
 
-/// What a path takes over so many links of each class, and a terminal's link at either end.
-fn path(counts: &[u16], links: &[LinkParams], pieces: &Pieces) -> Path {
-    debug_assert!(counts.len() == links.len(), "counts by class of links");
-    let many = |class: usize| u64::from(counts[class]) + if class == 0 { 2 } else { 0 };
+/// How long a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Links between routers.
+    pub links: u32,
+    /// Latencies, routers and the first chunk on all links but the slowest.
+    pub latency: Ps,
+    /// Some link is slower than those of terminals.
+    pub slow: bool,
+}
+
+/// Lengths of paths on links with these parameters, shortest or not.
+pub struct Lengths<'a> {
+    kinds: Kinds,
+    links: &'a [LinkParams],
+    pieces: Pieces,
+}
+
+impl<'a> Lengths<'a> {
+    /// Of links by class, the terminals' first.
+    #[must_use]
+    pub fn new(links: &'a [LinkParams], pieces: Pieces) -> Self {
+        Self { kinds: Kinds::new(links, &pieces), links, pieces }
+    }
+
+    /// Of the shortest path from a router to each of some others; none if there is none.
+    pub fn shortest(&mut self, fabric: &Fabric, from: RouterId, to: &[RouterId]) -> Vec<Option<Length>> {
+        let at = self.kinds.search(fabric, from);
+        to.iter().map(|&to| Some(at[to]).filter(|kind| *kind != NONE).map(|kind| self.of(kind))).collect()
+    }
+
+    /// Of a packet's path.
+    pub fn along(&mut self, fabric: &Fabric, path: &walk::Path) -> Length {
+        let classes = path.iter().map(|(router, port, _)| fabric.ports_of(*router)[port.index()]);
+        let between = classes.filter(|port| matches!(port.peer, Peer::Router { .. }));
+        let kind = between.fold(0, |kind, port| self.kinds.longer(kind, port.class.into()));
+        self.of(kind)
+    }
+
+    fn of(&self, kind: u16) -> Length {
+        let kind = &self.kinds.known[usize::from(kind)];
+        let path = path(kind, self.links, &self.pieces);
+        let latency = path.fixed.saturating_add(path.first);
+        Length { links: path.links, latency, slow: kind.before.is_some() }
+    }
+}
+
+/// What a path of a kind takes, and a terminal's link at either end.
+fn path(kind: &Kind, links: &[LinkParams], pieces: &Pieces) -> Path {
+    debug_assert!(kind.counts.len() == links.len(), "counts by class of links");
+    let many = |class: usize| u64::from(kind.counts[class]) + if class == 0 { 2 } else { 0 };
     let on =
         || links.iter().enumerate().filter(|(class, _)| many(*class) > 0).map(|(c, link)| (many(c), link));
-    let between: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+    let between: u64 = kind.counts.iter().map(|&n| u64::from(n)).sum();
     let mut fixed = pieces.router_delay.saturating_mul(between + 1);
     let (mut first, mut slowest) = (0u64, links[0].bandwidth);
     for (n, link) in on() {
@@ -346,46 +414,75 @@ fn path(counts: &[u16], links: &[LinkParams], pieces: &Pieces) -> Path {
     }
     first = first.min(LONGEST) - time(slowest, pieces.chunk).min(first);
     let rounds = on().filter_map(|(_, link)| Round::of(link, pieces.router_delay, pieces.chunk)).collect();
-    Path { links: between as u32, fixed: fixed.min(LONGEST), first, slowest, rounds }
+    let buffers = |before: &Vec<u16>| {
+        let between = before.iter().zip(links).map(|(&n, link)| link.vc_buffer.saturating_mul(n.into()));
+        between.fold(links[0].vc_buffer, u64::saturating_add)
+    };
+    let room = kind.before.as_ref().map_or(0, buffers);
+    Path { links: between as u32, fixed: fixed.min(LONGEST), first, slowest, rounds, room }
 }
 
-/// Kinds of paths: how many links of each class.
+/// Paths that are alike.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    /// Links between routers, by class.
+    counts: Vec<u16>,
+    /// Those before the slowest of them; none if no link is slower than a terminal's.
+    before: Option<Vec<u16>>,
+}
+
+/// Kinds of paths, by number.
 struct Kinds {
-    classes: usize,
-    counts: Vec<Vec<u16>>,
+    known: Vec<Kind>,
     /// By kind and class: the kind with one link more, or [`NONE`] if it is not known yet.
     next: Vec<Vec<u16>>,
-    known: SortedMap<Vec<u16>, u16>,
+    numbers: SortedMap<Kind, u16>,
+    /// What 2^20 bytes take on a link of each class, with what they wait for credits.
+    paces: Vec<Ps>,
 }
 
 impl Kinds {
-    fn new(classes: usize) -> Self {
-        let empty = vec![0; classes];
+    fn new(links: &[LinkParams], pieces: &Pieces) -> Self {
+        const MUCH: u64 = 1 << 20;
+        let pace = |link: &LinkParams| {
+            let round = Round::of(link, pieces.router_delay, pieces.chunk);
+            round.map_or_else(|| time(link.bandwidth, MUCH), |round| round.passing(MUCH, MUCH))
+        };
+        let empty = Kind { counts: vec![0; links.len()], before: None };
         Self {
-            classes,
-            counts: vec![empty.clone()],
-            next: vec![vec![NONE; classes]],
-            known: SortedMap::from([(empty, 0)]),
+            known: vec![empty.clone()],
+            next: vec![vec![NONE; links.len()]],
+            numbers: SortedMap::from([(empty, 0)]),
+            paces: links.iter().map(pace).collect(),
         }
+    }
+
+    fn paths(&self, links: &[LinkParams], pieces: &Pieces) -> Vec<Path> {
+        self.known.iter().map(|kind| path(kind, links, pieces)).collect()
     }
 
     /// The kind with one link of a class more. Beyond 65,534 kinds a path counts as the one before it.
     fn longer(&mut self, kind: u16, class: usize) -> u16 {
-        debug_assert!(class < self.classes, "a class of the fabric");
+        debug_assert!(class < self.paces.len(), "a class of the fabric");
         let known = self.next[usize::from(kind)][class];
         if known != NONE {
             return known;
         }
-        let mut counts = self.counts[usize::from(kind)].clone();
+        let Kind { counts, before } = &self.known[usize::from(kind)];
+        let on = counts.iter().zip(&self.paces).filter(|(n, _)| **n > 0).map(|(_, pace)| *pace);
+        let slowest = on.fold(self.paces[0], Ps::max);
+        let before = if self.paces[class] > slowest { Some(counts.clone()) } else { before.clone() };
+        let mut counts = counts.clone();
         counts[class] = counts[class].saturating_add(1);
-        let number = match self.known.get(&counts) {
+        let longer = Kind { counts, before };
+        let number = match self.numbers.get(&longer) {
             Some(&number) => number,
-            None if self.counts.len() >= usize::from(NONE) => kind,
+            None if self.known.len() >= usize::from(NONE) => kind,
             None => {
-                let number = self.counts.len() as u16;
-                self.known.insert(counts.clone(), number);
-                self.counts.push(counts);
-                self.next.push(vec![NONE; self.classes]);
+                let number = self.known.len() as u16;
+                self.numbers.insert(longer.clone(), number);
+                self.known.push(longer);
+                self.next.push(vec![NONE; self.paces.len()]);
                 number
             }
         };

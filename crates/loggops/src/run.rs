@@ -191,8 +191,11 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let at: Vec<(u32, TerminalId)> = places.iter().map(|p| (p.job, p.terminal)).collect();
     let nodes = setup.node.map(|node| Nodes::of(node, &at, cpus)).transpose().map_err(Failure::Setup)?;
     let queued = rendezvous || cpus > 1 || config.ties == Ties::Queue;
+    let by_size = setup.derived.as_ref().is_some_and(|d| d.by_size());
+    let keeps_own = nodes.is_some() || (by_size && config.cost == Cost::LogGops);
     // Ranks of a node act on each other at once.
-    let coupled = nodes.is_some() || (config.cost == Cost::LogGops && queued);
+    let shared = keeps_own && setup.jobs.iter().any(DelayJob::shares);
+    let coupled = nodes.is_some() || shared || (config.cost == Cost::LogGops && queued);
     let hosts = places.len() as u32;
     // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
     let parts = if coupled || config.resilient.is_some() {
@@ -207,13 +210,14 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let runs_ahead = places.iter().map(|p| chained[p.job as usize]).collect();
     // Larger messages are longer under way, or ask first.
     let slow = config.cost == Cost::Pure && config.byte_time > 0;
-    let overtaking = slow || nodes.is_some() || setup.derived.as_ref().is_some_and(|d| d.by_size());
+    let overtaking = slow || nodes.is_some() || by_size;
     let mut cx = Context {
         delays,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
         compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
         bases,
+        keeps_own,
         describes_nodes: nodes.is_some() || setup.jobs.iter().any(DelayJob::shares),
         nodes,
         places,

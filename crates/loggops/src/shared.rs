@@ -7,14 +7,14 @@ impl DelayDomain {
     /// True if the message of a send stays within the node.
     #[inline]
     pub(super) fn keeps(&self, host: u32, row: u32) -> bool {
-        self.cx.nodes.is_some() && {
+        self.cx.keeps_own && {
             let from = self.rank(host);
             let to = self.cx.host(self.cx.place(from).job, self.window.get(row).op.peer);
             self.cx.within(from, to)
         }
     }
 
-    /// When a message that the node's memory is given at `at` is there.
+    /// When a message that the node's memory is given at `at` is there; with its request and grant, if it asks first.
     pub(super) fn copied(&mut self, host: u32, at: Ps, bytes: u64) -> Ps {
         let Some(nodes) = &self.cx.nodes else { return at };
         let (memory, first) = nodes.memory(host);
@@ -23,7 +23,7 @@ impl DelayDomain {
         let mut free = *self.channels.get(channel);
         let there = memory.copied(at, &mut free, bytes);
         *self.channels.edit(channel) = free;
-        there
+        there + nodes.asking(&*self.cx.delays, bytes)
     }
 
     /// After a step of a host: those that share its core have its clock.

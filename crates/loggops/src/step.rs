@@ -299,7 +299,7 @@ impl DelayDomain {
         let here = *cx.place(self.rank(host));
         let to = cx.host(here.job, op.peer);
         let there = cx.place(to).terminal;
-        let gap = gap + if cx.landing { cx.delays.slower(here.terminal, there, op.amount) } else { 0 };
+        let gap = gap + if cx.landing { cx.delays.held(here.terminal, there, op.amount) } else { 0 };
         let ready = now + cx.config.overhead;
         let stays = cx.stays(self.rank(host), to);
         let mut arrival = match stays {

@@ -33,7 +33,7 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     // As parameters are derived: from a network whose links are all given.
     let given = |fabric: &Arc<Fabric>| parts.links.iter().flatten().count() == fabric.classes().len();
     let usual = if parts.fabric.as_ref().is_some_and(given) { ranks::unread::usual() } else { S };
-    all.extend(ranks::unread::threshold(parts, false, usual));
+    all.extend(ranks::unread::of(parts, false, usual));
     all.extend(ranks::node::unread(parts));
     all.extend(Unread::all("fabric", &["rails", "rail"], "model \"delay\" knows the paths of one rail"));
     if parts.fabric.is_none() {

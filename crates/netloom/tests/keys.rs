@@ -350,6 +350,60 @@ fn a_key_without_effect_is_known_only_from_its_note() {
     assert!(finished.summary.bytes_delivered > 0);
 }
 
+/// Two ranks on each of four terminals, as a program.
+const PROGRAM: &[&str] = &[
+    "experiment.duration=",
+    "experiment.until=workload-done",
+    "job.0.workload=stencil",
+    "job.0.load=",
+    "job.0.message=",
+    "job.0.dims=[4, 2]",
+    "job.0.ranks_per_terminal=2",
+    "job.0.face_bytes=2 KiB",
+    "job.0.iterations=2",
+];
+
+/// Keys that a program has no use for, each beside the same key where it has one.
+#[test]
+fn keys_that_a_program_does_not_need_are_noted() {
+    const COMPUTES: &str = "job.0.compute_time=1 us";
+    const QUEUED: &str = "model.router=output-queued";
+    for (set, key, noted) in [
+        (&["job.0.compute=0.5", "job.0.compute_time=0 s"][..], "`compute` of [[job]]", true),
+        (&["job.0.compute=0.5", COMPUTES], "`compute` of [[job]]", false),
+        (&["job.0.noise=0.5", "job.0.compute_time=0 s"], "`noise` of [[job]]", true),
+        (&["job.0.noise=0.5", COMPUTES], "`noise` of [[job]]", false),
+        (&["model.control=64 B"], "`control` of [model]", true),
+        (&["model.control=64 B", "model.eager=2 KiB"], "`control` of [model]", true),
+        (&["model.control=64 B", "model.eager=2047 B"], "`control` of [model]", false),
+        (
+            &["node.memory_latency=1 us", "job.0.dims=[1, 8]", "job.0.ranks_per_terminal="],
+            "`memory_latency`",
+            true,
+        ),
+        (&["node.memory_latency=1 us"], "`memory_latency`", false),
+        (&["job.0.corner_bytes=1 KiB"], "`corner_bytes` of [[job]]", true),
+        (&["job.0.corner_bytes=1 KiB", "job.0.neighbours=all"], "`corner_bytes` of [[job]]", false),
+        (&[QUEUED, "router.switch_allocator=wavefront"], "`switch_allocator` of [router]", true),
+        (
+            &["model.router=combined", "router.switch_allocator=wavefront"],
+            "`switch_allocator` of [router]",
+            false,
+        ),
+        (
+            &[QUEUED, "router.switch_allocator=wavefront", "model.route_per=chunk"],
+            "`route_per` of [model]",
+            true,
+        ),
+        (&[QUEUED, "model.route_per=chunk"], "`route_per` of [model]", false),
+    ] {
+        // Eight ranks of one a terminal need eight terminals.
+        let all = [PROGRAM, &["fabric.terminals=8"], set].concat();
+        let notes = notes_of(&all);
+        assert_eq!(notes.iter().any(|n| n.contains(key)), noted, "{set:?}: {notes:?}");
+    }
+}
+
 /// A list of messages of which one would be created when the run is over, and one has a rate that models of packets know nothing of.
 #[test]
 fn lists_that_are_not_heeded_whole_are_noted() {

@@ -436,7 +436,7 @@ impl Pipeline {
             ejection_any: values.text("ejection_vcs") == "any",
             output_queue: if queued { Some(written.unwrap_or(whole.max(4))) } else { None },
             output_buffer: if queued { u32::MAX } else { written.unwrap_or(u32::MAX) },
-            unlimited_switch: router == "output-queued",
+            unlimited_switch: unlimited(router),
             input_sharing: sharing("input_buffers"),
             output_sharing: sharing("output_buffers"),
         };
@@ -541,6 +541,12 @@ impl Pipeline {
             );
         }
     }
+}
+
+/// Whether nobody waits for the switch of an architecture.
+#[must_use]
+pub fn unlimited(router: &str) -> bool {
+    router == "output-queued"
 }
 
 impl Pipeline {

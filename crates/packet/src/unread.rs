@@ -4,7 +4,7 @@ use crate::{
     adapter, alone,
     config::Injects,
     congestion_control::{self, none, scheme::SchemeEntry},
-    hybrid,
+    hybrid, pipeline,
     router::registry::RouterEntry,
     section::{self, HYBRID},
     sections::SCHEME_KEY,
@@ -19,16 +19,24 @@ pub fn of(parts: &Parts<'_>) -> Vec<Unread> {
     if parts.written.model.get("adapter_jitter") == Some(&Value::Time(1)) {
         all.extend(Unread::all("model", &["adapter_jitter"], "no time below 1 ps can be drawn but 0"));
     }
-    all.extend(ranks::unread::threshold(parts, false, ranks::unread::usual()));
+    all.extend(ranks::unread::of(parts, false, ranks::unread::usual()));
     all.extend(ranks::node::unread(parts));
     if let Some(router) = parts.written.choice::<RouterEntry>("router") {
         let name = router.about.name;
         if name != "input-queued" {
             all.extend(Unread::all("model", &["arbiter"], format!("router \"{name}\" has no use for it")));
         }
-        if router.rules.heads_only {
-            let why = format!("router \"{name}\" always routes whole packets");
+        let clocked = parts.written.own(pipeline::ABOUT.name).is_some();
+        if router.rules.heads_only || clocked {
+            let why = format!(
+                "router \"{name}\" {}always routes whole packets",
+                if clocked { "with [router] " } else { "" }
+            );
             all.extend(Unread::all("model", &["route_per"], why));
+        }
+        if clocked && pipeline::unlimited(name) {
+            let why = format!("{name} routers have a switch that nobody waits for");
+            all.extend(Unread::all(pipeline::ABOUT.name, &["switch_allocator"], why));
         }
         all.extend(idle_channels(parts, router));
     }

@@ -52,7 +52,7 @@ pub const ABOUT: About = About {
           no core. With `kernel = \"time-slices\"` what is in hand goes behind what waits after each `quantum`; switching costs nothing. *Memory.* A message \
           between ranks of a terminal, or of a rank to itself, never enters the network. One of `memory_channels` copies it: the one that is free first, in the order of posting; the copy takes bytes / \
           `memory_bandwidth`, and the message is there `memory_latency` later. Requests and grants of rendezvous travel the same path. Without this section \
-          each rank has processors of its own and messages within a terminal take no time (on `delay` what the model's formula says of no links; with `preset = \"smpi\"` of `flow` they cross the network, from the terminal to itself). The speed of \
+          each rank has processors of its own and messages within a terminal take no time (on `delay` with costs of the file, or `cost = \"pure\"`, what the model's formula says of no links; with `preset = \"smpi\"` of `flow` they cross the network, from the terminal to itself). The speed of \
           processors is `compute` of each job, the time of a call `overhead` of [model]. Model `delay` runs in one partition then, and its sends and receives wait for their core even if they take no time. Not modelled: what computations take of the memory's bandwidth, caches, the bus to the interface.",
     source: "Node and task modules of MARS: Denzel, Li, Walker, Jin: A Framework for End-to-End Simulation of High-performance Computing Systems, SIMUTools 2008, sections \
              2.2 and 2.3.3",

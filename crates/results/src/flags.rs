@@ -38,6 +38,10 @@ pub const FLAGS: &[(&str, &str)] = &[
     ),
     ("outside-validated-range", "the model was compared with others only below the load of this run"),
     ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
+    (
+        "shortest-paths",
+        "the routing's paths are not the shortest ones; this model's delays are those of the shortest",
+    ),
     ("single-path", "the routing spreads traffic; this model sends each message over one path"),
     (
         "sources-ended",

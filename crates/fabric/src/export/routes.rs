@@ -5,18 +5,17 @@
 //! draws among them evenly at the first router, which need not be how the routing draws.
 
 use crate::{
-    graph::{Fabric, Peer},
-    routing::{Choice, Congestion, Hop, Routing},
+    graph::Fabric,
+    routing::{
+        Routing,
+        walk::{MOST_LINKS as MOST, Path, follow, start, walk},
+    },
 };
 use base::{
     index::{ChannelId, PortId, RouterId, TerminalId},
-    rng::{Purpose, Stream},
     sorted::{SortedMap, SortedSet},
 };
 use std::fmt::Write as _;
-
-/// Most links of a path, and most ways of a pair: more are no routing that a file could stand for.
-const MOST: usize = 254;
 
 /// Draws that must agree before ways count as drawn by nobody.
 const DRAWS: u64 = 16;
@@ -47,38 +46,6 @@ pub struct Written {
     pub drawn: bool,
 }
 
-/// A path: ports and channels of its links, that to the terminal last.
-type Path = Vec<(RouterId, PortId, ChannelId)>;
-
-struct Blind;
-
-impl Congestion for Blind {
-    fn backlog(&mut self, _: PortId) -> u64 {
-        0
-    }
-}
-
-fn start(fabric: &Fabric, source: TerminalId, destination: TerminalId, draw: u64) -> Hop {
-    let (router, in_port) = fabric.attached(source);
-    let random = Stream::new(1, Purpose::Route, 0).owned_by(u64::from(source) << 32 | draw);
-    Hop { router, in_port, vc: ChannelId::FIRST, visited: 0, source, destination, state: 0, random }
-}
-
-/// Where a choice leads: the next question, or nothing if the packet is out.
-fn follow(fabric: &Fabric, hop: &Hop, choice: Choice) -> Option<Hop> {
-    match fabric.ports_of(hop.router).get(choice.port.index()).map_or(Peer::None, |p| p.peer) {
-        Peer::Router { router, port } => Some(Hop {
-            router,
-            in_port: port,
-            vc: choice.vc,
-            state: choice.state,
-            visited: hop.visited + 1,
-            ..*hop
-        }),
-        _ => None,
-    }
-}
-
 /// The way that a packet takes.
 fn walked(
     fabric: &Fabric,
@@ -87,19 +54,8 @@ fn walked(
     destination: TerminalId,
     draw: u64,
 ) -> Result<Path, Unwritten> {
-    let (mut hop, mut path) = (start(fabric, source, destination, draw), Path::new());
-    let base = hop.random;
-    loop {
-        // As models do: each hop has draws of its own.
-        hop.random = base.at(u64::from(hop.visited) << 16);
-        let choice = routing.route(&mut hop, &mut Blind);
-        path.push((hop.router, choice.port, choice.vc));
-        let Some(next) = follow(fabric, &hop, choice) else { return Ok(path) };
-        if path.len() > MOST {
-            return Err(Unwritten::Many(source, destination));
-        }
-        hop = next;
-    }
+    walk(fabric, routing, start(fabric, source, destination, draw), &mut |_| {})
+        .ok_or(Unwritten::Many(source, destination))
 }
 
 /// All ways that a packet of a pair could take.

@@ -33,6 +33,7 @@ pub(crate) mod two_legs;
 pub mod ugal;
 pub mod up_down;
 pub mod valiant;
+pub mod walk;
 
 use crate::{graph::Fabric, topology::Sizes};
 use base::{

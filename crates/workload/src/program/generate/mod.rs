@@ -34,7 +34,7 @@ use super::{
 use crate::work::{JobContext, Work};
 use base::{index::RankId, param::Built, sorted::SortedMap};
 use base::{
-    param::{Problem, Values},
+    param::{Problem, Unread, Values},
     time::Ps,
 };
 use std::sync::Arc;
@@ -68,6 +68,11 @@ pub trait Generator: Send + Sync {
     /// What its script promises by [`Script::chained`]; false if a collective runs beside other calls.
     fn chained(&self) -> bool {
         true
+    }
+
+    /// Keys of its own that others make idle, and why.
+    fn idle(&self) -> Vec<Unread> {
+        Vec::new()
     }
 }
 
@@ -254,6 +259,12 @@ impl<G: Generator> Script for Generated<G> {
 
     fn chained(&self) -> bool {
         self.0.chained()
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let mut all = Unread::all("job", &["unit", "speed"], "its computations are times");
+        all.extend(self.0.idle());
+        all
     }
 
     fn sent(&self, rank: RankId, _: u64) -> Option<Counted> {

@@ -11,7 +11,7 @@ use crate::{
 };
 use base::{
     index::RankId,
-    param::{Kind, Param, Values},
+    param::{Kind, Param, Unread, Values},
     registry::About,
     time::Ps,
 };
@@ -58,6 +58,8 @@ pub(crate) const ABOUT: About = About {
 
 struct Stencil {
     grid: Grid,
+    /// Why no rank sends to a diagonal neighbour, if none does.
+    no_corners: Option<&'static str>,
     halo: Halo,
     iterations: u64,
     compute: Ps,
@@ -72,6 +74,10 @@ impl Generator for Stencil {
         self.grid.ranks()
     }
 
+    fn idle(&self) -> Vec<Unread> {
+        self.no_corners.map_or_else(Vec::new, |why| Unread::all("job", &["corner_bytes"], why))
+    }
+
     fn write(&self, rank: RankId, body: &mut Body) {
         body.phase("halo exchange");
         body.repeat(self.iterations, |body| self.halo.write(&self.grid, rank, self.compute, body));
@@ -81,12 +87,19 @@ impl Generator for Stencil {
 pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Arc<dyn Script>> {
     let grid = Grid::new(context, values, values.bool("periodic"))?;
     let (face, corner) = (values.int("face_bytes"), values.int("corner_bytes"));
-    let offsets = if values.text("neighbours") == "all" { grid.surroundings() } else { grid.faces() };
+    let diagonal = values.text("neighbours") == "all";
+    let offsets = if diagonal { grid.surroundings() } else { grid.faces() };
+    let straight = |offset: &Vec<i64>| offset.iter().filter(|&&x| x != 0).count() == 1;
+    let no_corners = match offsets.iter().all(straight) {
+        true if diagonal => Some("a line has no diagonal neighbours"),
+        true => Some("it is for `neighbours = \"all\"`"),
+        false => None,
+    };
     let bytes = |offset: &[i64]| if offset.iter().filter(|&&x| x != 0).count() == 1 { face } else { corner };
     let faces = offsets.into_iter().map(|o| (bytes(&o), o)).map(|(b, o)| (o, b)).collect();
     let halo = Halo { faces, exchange: Exchange::of(values) };
     let (iterations, compute) = (values.int("iterations"), values.time("compute_time"));
-    Ok(script(Stencil { grid, halo, iterations, compute }))
+    Ok(script(Stencil { grid, no_corners, halo, iterations, compute }))
 }
 
 #[cfg(test)]
