@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads windows delay flow congestion portals
-# resilient instructions large pending build; hybrid takes hours and only runs if it is named). Prints them; nothing is compared, nothing is stored.
+# resilient instructions large pending build; hybrid, which takes hours, and check_costs, the table of docs/checkers.md, only run if they are named). Prints them; nothing is compared, nothing is stored.
 # On a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -172,6 +172,33 @@ large() {
   seconds examples/gups-65536.toml --set engine.scheduler=conservative --threads 2
   local model
   for model in packet flow delay; do seconds examples/machine-524288.toml --set model.kind=$model; done
+}
+
+# The table of docs/checkers.md: instructions of whole runs with --check over those without it.
+check_costs() {
+  local place text
+  place=$(mktemp -d)
+  text=$(sed -n '/<!-- file: stencil.toml -->/,/^```$/p' docs/checkers.md)
+  sed '1,2d;$d' <<<"$text" >"$place/stencil.toml"
+  ratio() {
+    local name=$1
+    shift
+    awk -v n="$name" -v a="$(counted run "$@")" -v b="$(counted run "$@" --check)" 'BEGIN { printf "| %s | %.2f |\n", n, b / a }'
+  }
+  ratio '`packet`: `examples/dragonfly-72.toml`, 120 us at full load' examples/dragonfly-72.toml --set 'experiment.duration=120 us'
+  ratio '`packet`: `examples/halo-64.toml`' examples/halo-64.toml
+  ratio '`hybrid`: `examples/hybrid-72.toml`, 400 us with one stay (`hybrid.switch=["0.15 ms","0.3 ms"]`, `hybrid.window="0.1 ms"`)' \
+    examples/hybrid-72.toml --set 'experiment.duration=400 us' --set 'hybrid.switch=["0.15 ms","0.3 ms"]' --set 'hybrid.window=0.1 ms'
+  ratio '`packet` with `[resilience]`: `examples/lossy-links.toml`' examples/lossy-links.toml
+  ratio '`flow`: `examples/flow-fat-tree.toml`' examples/flow-fat-tree.toml
+  ratio '`flow`: `examples/halo-64.toml`' examples/halo-64.toml --set model.kind=flow
+  ratio '`delay`: `examples/sweep3d-loggops.toml`' examples/sweep3d-loggops.toml
+  ratio '`delay`: `examples/halo-64.toml`' examples/halo-64.toml --set model.kind=delay
+  ratio '`delay`: `stencil.toml`, 512 ranks, 50 iterations' "$place/stencil.toml"
+  local pure=(--set model.cost=pure --set model.overhead= --set model.gap= --set model.byte_gap=)
+  ratio 'the same with `model.cost="pure"`' "$place/stencil.toml" "${pure[@]}"
+  ratio '`cost = "pure"`, and `model.byte_time="80 ps"`' "$place/stencil.toml" "${pure[@]}" --set 'model.byte_time=80 ps'
+  rm -r "$place"
 }
 
 pending() { cargo bench --locked -p netloom-engine --bench pending; }

@@ -228,9 +228,16 @@ impl Follower {
             false => alone,
         };
         if s.arrival != arrival {
-            let (from, to, at) = (s.host, s.to, s.arrival);
-            self.fault(|| format!("a message from {from} to {to} is to arrive at {at} ps, not {arrival} ps"));
+            self.is_to_arrive(s, arrival);
         }
+    }
+
+    /// A message is said to be there at another time than it can be.
+    #[cold]
+    #[inline(never)]
+    fn is_to_arrive(&mut self, s: &Sending, arrival: Ps) {
+        let (from, to, at) = (s.host, s.to, s.arrival);
+        self.fault(|| format!("a message from {from} to {to} is to arrive at {at} ps, not {arrival} ps"));
     }
 
     /// A message was taken in.
@@ -265,16 +272,28 @@ impl Follower {
     /// An operation is over.
     #[inline(never)]
     pub fn ended(&mut self, cx: &Context, e: &Ended) {
-        let course = self.course(e.host);
-        let counts = e.act == Act::Calc && has_one_processor(cx);
-        let busy = if counts { course.works(e.start, e.end) } else { None };
-        let fresh = course.ends(e.number);
+        if e.act == Act::Calc {
+            self.computed(cx, e);
+        }
+        if !self.course(e.host).ends(e.number) {
+            self.done_twice(e);
+        }
+    }
+
+    /// A computation is over.
+    #[inline(never)]
+    fn computed(&mut self, cx: &Context, e: &Ended) {
+        let busy = if has_one_processor(cx) { self.course(e.host).works(e.start, e.end) } else { None };
         if let Some(busy) = busy {
             self.was_busy(e.host, e.start, busy);
         }
-        if !fresh {
-            self.fault(|| format!("operation {} of rank {} was done twice", e.number, e.host));
-        }
+    }
+
+    /// An operation was over before.
+    #[cold]
+    #[inline(never)]
+    fn done_twice(&mut self, e: &Ended) {
+        self.fault(|| format!("operation {} of rank {} was done twice", e.number, e.host));
     }
 
     /// Adds what the next ranks did.

@@ -192,20 +192,6 @@ impl Observer {
         base::prefetch::prefetch(row.cast::<u8>().wrapping_add(size_of::<RankTimes>() - 1));
     }
 
-    /// The same once more, for the check.
-    #[inline]
-    fn follow(&mut self, record: &Record) {
-        let Some(follower) = &mut self.follower else { return };
-        match record {
-            Record::Ended(e) => follower.ended(&self.cx, e),
-            Record::Sending(s) => follower.sending(&self.cx, s),
-            Record::Arrival(a) => follower.arrival(&self.cx, a),
-            Record::Received(r) => follower.received(&self.cx, r),
-            // Slices are of shared processors, of which a follower knows nothing.
-            Record::Truncated(_) | Record::Sliced(_) => {}
-        }
-    }
-
     /// Time of a message in the network.
     fn delay(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
         self.cx.delays.delay(self.cx.place(from).terminal, self.cx.place(to).terminal, bytes)
@@ -339,12 +325,23 @@ impl Observer {
 impl Observe<Record> for Observer {
     #[inline]
     fn commit(&mut self, record: &Record) {
-        self.follow(record);
+        // The same once more, for the check; slices are of shared processors, of which a follower knows nothing.
+        let follower = self.follower.as_mut();
         match record {
-            Record::Ended(e) => self.ended(e),
-            Record::Sending(s) => self.sending(s),
-            Record::Arrival(a) => self.arrival(a),
+            Record::Ended(e) => {
+                follower.into_iter().for_each(|f| f.ended(&self.cx, e));
+                self.ended(e);
+            }
+            Record::Sending(s) => {
+                follower.into_iter().for_each(|f| f.sending(&self.cx, s));
+                self.sending(s);
+            }
+            Record::Arrival(a) => {
+                follower.into_iter().for_each(|f| f.arrival(&self.cx, a));
+                self.arrival(a);
+            }
             Record::Received(r) => {
+                follower.into_iter().for_each(|f| f.received(&self.cx, r));
                 if self.measure.messages {
                     self.received(r);
                 }

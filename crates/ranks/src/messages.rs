@@ -1,6 +1,6 @@
 //! Checkers of messages, for models that simulate nothing smaller: each arrives exactly once, where it was sent to, with its bytes, and not too early.
 
-use base::{hash::mix64, sorted::SortedMap};
+use base::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 /// What is known of a message at both its ends, and must be the same there.
@@ -22,12 +22,13 @@ pub struct Seen {
 const MOST: usize = 16;
 
 impl Seen {
-    /// Where it stands in a table.
+    /// Where it stands in a table of so many slots, a power of two of at least 2: one multiplication spreads what tells messages apart over the upper bits.
     #[inline]
-    fn hash(&self) -> u64 {
-        let ends = u64::from(self.from) << 32 | u64::from(self.to);
-        let rest = u64::from(self.number) ^ self.bytes.rotate_left(24) ^ self.time.rotate_left(40);
-        mix64(ends ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    fn slot(&self, slots: usize) -> usize {
+        debug_assert!(slots.is_power_of_two() && slots > 1, "the upper bits name a slot");
+        let sent = u64::from(self.from) << 32 | u64::from(self.number);
+        let rest = (u64::from(self.to) << 20) ^ self.bytes.rotate_left(24) ^ self.time.rotate_left(40);
+        ((sent ^ rest).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - slots.trailing_zeros())) as usize
     }
 }
 
@@ -86,10 +87,9 @@ impl Messages {
             self.grow();
         }
         debug_assert!(self.entries < self.open.len(), "a search ends at a free slot");
-        debug_assert!(self.open.len().is_power_of_two(), "a mask cuts hashes to slots");
         debug_assert_ne!(by, 0, "a balance of nothing marks a free slot");
         let mask = self.open.len() - 1;
-        let mut at = message.hash() as usize & mask;
+        let mut at = message.slot(self.open.len());
         loop {
             let (seen, balance) = &mut self.open[at];
             if *balance == 0 {
@@ -130,7 +130,7 @@ impl Messages {
             if self.open[at].1 == 0 {
                 return;
             }
-            let first = self.open[at].0.hash() as usize & mask;
+            let first = self.open[at].0.slot(self.open.len());
             // How far it is from its first slot, and from the free one.
             if at.wrapping_sub(first) & mask >= at.wrapping_sub(free) & mask {
                 self.open.swap(free, at);
