@@ -6,6 +6,7 @@
 //! and with `ONLY=N` one of them is shown.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::print_stdout, reason = "what files came to is read by extremes.sh")]
 
 use base::{
     diag::Diagnostics,
@@ -287,10 +288,8 @@ fn watched(prepared: &Prepared, every: Ps) -> Result<Finished, String> {
 /// Numbers of a summary that are the largest of their kind, by their paths.
 fn ends(json: &serde_json::Value, path: &str, found: &mut Vec<String>) {
     match json {
-        serde_json::Value::Number(n) => {
-            if n.as_u64().is_some_and(|n| n >= u64::MAX >> 1) {
-                found.push(format!("{path} = {n}"));
-            }
+        serde_json::Value::Number(n) if n.as_u64().is_some_and(|n| n >= u64::MAX >> 1) => {
+            found.push(format!("{path} = {n}"));
         }
         serde_json::Value::Array(all) => all.iter().for_each(|one| ends(one, path, found)),
         serde_json::Value::Object(all) => {
@@ -301,7 +300,7 @@ fn ends(json: &serde_json::Value, path: &str, found: &mut Vec<String>) {
 }
 
 /// A base and what is set in it: always the same for a seed and a number.
-fn drawn<'a>(shelves: &'a [Vec<Base>], seed: u64, number: u64) -> (&'a Base, Vec<String>) {
+fn drawn(shelves: &[Vec<Base>], seed: u64, number: u64) -> (&Base, Vec<String>) {
     let dice = &mut Stream::new(seed, Purpose::Test, number);
     let bases = &shelves[dice.below(shelves.len() as u64) as usize];
     let base = &bases[dice.below(bases.len() as u64) as usize];
