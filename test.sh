@@ -281,7 +281,14 @@ else
   skip 'fuzz target' 'cargo install cargo-fuzz; rustup toolchain install nightly'
 fi
 
+# A release build has no assertions: what `--check` finds there it finds by itself.
+planted_in_release() {
+  cargo test --locked --release -p netloom-packet -p netloom-flow -p netloom-loggops -p netloom-portals planted
+}
+
 if [ -n "${NETLOOM_LONG:-}" ]; then
+  step 'planted faults are found in release builds' planted_in_release
+  step 'extreme experiments: release and checked builds agree' crates/inputs/extremes.sh
   step 'mutants: places are found' cargo test --locked --manifest-path mutants/Cargo.toml
 fi
 

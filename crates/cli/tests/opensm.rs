@@ -2,6 +2,7 @@
 //! loads no higher. Without the programs (Debian: opensm, ibsim-utils) these tests say so and pass.
 
 use crate::common::netloom;
+use base::rng::{Purpose, Stream};
 use serde_json::Value as Json;
 use std::fs;
 
@@ -76,6 +77,37 @@ fn engines_agree_with_opensm() {
             assert!(
                 number(ours, "max_load") <= number(theirs, "max_load") * 1.1,
                 "{engine} on {name}: {result}"
+            );
+        }
+    }
+}
+
+/// Random fabrics of a few switches, each with all engines whose tables are OpenSM's: four, or as many as one likes with `CASES`, from `SEED` on.
+#[test]
+fn engines_agree_with_opensm_on_random_fabrics() {
+    if !installed() {
+        return;
+    }
+    let number =
+        |name: &str, default: u64| std::env::var(name).map_or(default, |n| n.parse().expect("a number"));
+    let (first, cases) = (number("SEED", 1), number("CASES", 4));
+    let directory = tempfile::tempdir().expect("a directory");
+    for seed in first..first + cases {
+        let mut dice = Stream::new(seed, Purpose::Test, 0);
+        let degree = 2 + dice.below(2);
+        // Cables have two ends.
+        let routers = 2 * (2 + dice.below(5));
+        let terminals = 1 + dice.below(3);
+        let file = directory.path().join(format!("{seed}.toml")).display().to_string();
+        let text = format!(
+            "[fabric]\ntopology = \"jellyfish\"\nrouters = {routers}\ndegree = {degree}\nterminals_per_router = {terminals}\nseed = {seed}\n"
+        );
+        fs::write(&file, &text).expect("written");
+        for engine in ["minhop", "dnup", "dor", "lash", "sssp", "dfsssp"] {
+            let result = compare(&file, engine);
+            assert_eq!(
+                result["same_entries"], result["entries"],
+                "{engine} on fabric {seed}: {result}\n{text}"
             );
         }
     }

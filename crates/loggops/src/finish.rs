@@ -174,6 +174,8 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
 fn remark(cx: &Context, stuck: &Stuck, observer: &Observer, verdict: &mut Verdict) {
     stuck.flag(verdict);
     tally::flag_clipped(observer.ranks.iter().map(|r| r.bytes), verdict);
+    let busy = observer.ranks.iter().map(|r| r.compute.saturating_add(r.overhead));
+    tally::flag_clipped_times(busy.chain(observer.ranks.iter().map(|r| r.transfer)), verdict);
     if cx.programs.iter().any(|program| program.cpus() > 1 && program.starts_in_past()) {
         verdict.flag("starts-in-past");
     }

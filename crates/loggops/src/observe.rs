@@ -161,7 +161,7 @@ impl Observer {
             sum.operations += c.operations;
             sum.messages += c.messages;
             sum.bytes = sum.bytes.saturating_add(c.bytes);
-            sum.busy += c.busy;
+            sum.busy = sum.busy.saturating_add(c.busy);
         }
         for (key, (messages, bytes)) in other.pairs {
             let sum = self.pairs.entry(key).or_default();
@@ -212,8 +212,8 @@ impl Observer {
         if within {
             rank.within = (rank.within.0 + 1, rank.within.1.saturating_add(s.bytes));
         }
-        rank.overhead += s.end - s.start;
-        rank.transfer += s.arrival - s.start;
+        rank.overhead = rank.overhead.saturating_add(s.end - s.start);
+        rank.transfer = rank.transfer.saturating_add(s.arrival - s.start);
         rank.sent += 1;
         // Where sums end, the verdict says so.
         rank.bytes = rank.bytes.saturating_add(s.bytes);
@@ -225,7 +225,7 @@ impl Observer {
             let sum = self.collective(s.host, s.collective);
             sum.messages += 1;
             sum.bytes = sum.bytes.saturating_add(s.bytes);
-            sum.busy += s.end - s.start;
+            sum.busy = sum.busy.saturating_add(s.end - s.start);
         }
         if self.measure.operations {
             let Sending { host, number, to: peer, bytes, start, end, arrival: there, .. } = *s;
@@ -235,7 +235,8 @@ impl Observer {
 
     fn arrival(&mut self, a: &Arrival) {
         debug_assert!(a.start <= a.end, "nothing ends before it begins");
-        self.times(a.host).overhead += a.end - a.start;
+        let rank = self.times(a.host);
+        rank.overhead = rank.overhead.saturating_add(a.end - a.start);
         if self.measure.operations {
             let Arrival { host, from: peer, number, bytes, start, end } = *a;
             self.busy.push(Busy { host, end, start, part: Part::Receive, number, peer, bytes, there: end });
@@ -289,7 +290,7 @@ impl Observer {
         rank.operations += 1;
         rank.last = rank.last.max(e.end);
         match e.act {
-            Act::Calc => rank.compute += e.end - e.start,
+            Act::Calc => rank.compute = rank.compute.saturating_add(e.end - e.start),
             Act::Recv => {
                 rank.received += 1;
                 rank.received_bytes = rank.received_bytes.saturating_add(e.bytes);
@@ -300,7 +301,7 @@ impl Observer {
             let sum = self.collective(e.host, e.collective);
             sum.operations += 1;
             if e.act == Act::Calc {
-                sum.busy += e.end - e.start;
+                sum.busy = sum.busy.saturating_add(e.end - e.start);
             }
         }
         if self.measure.operations {

@@ -239,7 +239,8 @@ fn show(case: &Case, model: &Outcome, rules: &Outcome) {
     }
 }
 
-fn number(name: &str, default: u64) -> u64 {
+/// A number that the environment has, or this one.
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |n| n.parse().unwrap())
 }
 

@@ -31,6 +31,7 @@ pub mod net;
 pub mod network;
 pub mod observe;
 pub mod on_demand;
+pub mod one_way;
 mod partitions;
 pub mod pipeline;
 pub mod places;

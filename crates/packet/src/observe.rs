@@ -89,6 +89,15 @@ enum Side {
 engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches, extra, alone);
 
 impl Observer {
+    /// The same where packets of a pair keep their order by themselves, if `ordered`: what is checked then also looks at it.
+    #[must_use]
+    pub fn in_turn(mut self, ordered: bool) -> Self {
+        if ordered {
+            self.sums.ledger = self.sums.ledger.take().map(|ledger| ledger.with_turns(true));
+        }
+        self
+    }
+
     /// Nothing measured yet.
     #[must_use]
     pub fn new(net: Arc<Network>, warmup: Ps, end: Ps, measure: Measure, check: bool) -> Self {

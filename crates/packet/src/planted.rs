@@ -8,6 +8,7 @@ use crate::{
     net::Router,
     network::Network,
     observe::Observer,
+    one_way,
     sample::Sampler,
     setup::Setup,
     state::{Inhabited, PacketDomain},
@@ -26,16 +27,32 @@ pub(crate) type Run<R> = Executor<Inhabited<R>, Observer>;
 
 /// A run up to `until`, settled.
 pub(crate) fn run<R: Router>(setup: &Setup, until: Ps) -> Run<R> {
+    run_on(setup, until, until, |_| Some(())).expect("nothing is planted")
+}
+
+/// A run to which something is done at `at`, and which goes on up to `until`, settled; nothing where the state has no place for it.
+pub(crate) fn run_on<R: Router>(
+    setup: &Setup,
+    at: Ps,
+    until: Ps,
+    plant: impl Fn(&mut PacketDomain<R>) -> Option<()>,
+) -> Option<Run<R>> {
     let net = Arc::new(Network::new(setup, 1).measured(setup));
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
-    let observer = Observer::new(Arc::clone(&net), 0, end, Measure::default(), true);
+    let observer = Observer::new(Arc::clone(&net), 0, end, Measure::default(), true)
+        .in_turn(one_way::keeps_order(setup));
     let parts = [(inhabited::<R>(&net, 0), observer)];
     let mut run = Executor::new(parts, Options { tie_seed: 1, wheel_shift: 8 });
     let sampler = Sampler::new(end, end, 0, false, false);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end).expect("the setup is sound");
-    run.run_directed(until, &mut director, Pauses::after(u64::MAX), |_, _| true);
-    run.settle();
-    run
+    for (time, plants) in [(at, true), (until, false)] {
+        run.run_directed(time, &mut director, Pauses::after(u64::MAX), |_, _| true);
+        run.settle();
+        if plants {
+            plant(&mut run.partitions[0].domain.carrier)?;
+        }
+    }
+    Some(run)
 }
 
 /// What `--check` finds where a run stands.

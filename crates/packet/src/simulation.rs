@@ -12,6 +12,7 @@ use crate::{
     net::Router,
     network::{Network, is_plain},
     observe::Observer,
+    one_way,
     partitions::partitions,
     rows::Chunk,
     sample::Sampler,
@@ -85,8 +86,10 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         Until::WorkloadDone { limit } => (limit, true),
     };
     let measure = Measure { slow_down: alone::is_measured(setup), ..setup.measure };
+    let ordered = setup.check && one_way::keeps_order(setup);
     let part = |p| {
         let observer = Observer::new(Arc::clone(&net), setup.warmup, end, measure, setup.check);
+        let observer = observer.in_turn(ordered);
         (host::inhabited::<R>(&net, p), observer)
     };
     let options =

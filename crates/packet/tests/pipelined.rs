@@ -243,6 +243,20 @@ fn all_to_all_is_delivered() {
     }
 }
 
+/// What is looked at before its turn, in large networks alone, asks the routing with one of the routing's channels: routers have more of them.
+#[test]
+fn large_networks_of_many_channels_ask_the_routing_by_its_own() {
+    for router in ["combined", "input-queued"] {
+        let (machine, rules) = (dims(&[16, 16]), Pipeline::of(router));
+        let sent = ("uniform", "constant", 0.3);
+        let mut setup = pipelined(("mesh", &machine), "shortest-path", (5, 16, 8), sent, (router, rules));
+        assert!(setup.routing.vcs() < 8, "a channel of the router is none of the routing's");
+        setup.until = Until::Time(2 * US);
+        let done = simulate(&setup, &mut |_| true).expect("a valid setup");
+        assert!(done.summary.packets.unwrap().delivered > 0, "{router}");
+    }
+}
+
 /// Contention-free: a chunk onto the terminal's link; per router to the next cycle, routing, VC and switch allocation, its delay, a chunk and the wire; and the
 /// chunks that follow, which each wait for the last one's switch allocation.
 fn closed_form(setup: &Setup, rules: &Pipeline, routers: u32) -> u64 {

@@ -47,9 +47,9 @@ pub struct Sums {
 impl Sums {
     /// Adds what another partition or another terminal of the rank did.
     pub fn add(&mut self, other: &Self) {
-        self.compute += other.compute;
-        self.overhead += other.overhead;
-        self.transfer += other.transfer;
+        self.compute = self.compute.saturating_add(other.compute);
+        self.overhead = self.overhead.saturating_add(other.overhead);
+        self.transfer = self.transfer.saturating_add(other.transfer);
         self.last = self.last.max(other.last);
         self.operations += other.operations;
         self.sent = (self.sent.0 + other.sent.0, self.sent.1.saturating_add(other.sent.1));
@@ -102,8 +102,8 @@ impl Tally {
     pub fn add(&mut self, f: &Finished, job: u32, rank: GlobalRank, keep: bool) {
         let rank = self.ranks.edit(rank.number());
         rank.operations += 1;
-        rank.compute += f.compute();
-        rank.overhead += f.busy - f.compute();
+        rank.compute = rank.compute.saturating_add(f.compute());
+        rank.overhead = rank.overhead.saturating_add(f.busy - f.compute());
         rank.last = rank.last.max(f.time);
         match f.kind {
             Kind::Send => {
@@ -122,7 +122,7 @@ impl Tally {
         if f.collective > 0 {
             let sum = self.collectives.entry((job, f.collective)).or_default();
             sum.operations += 1;
-            sum.busy += f.busy;
+            sum.busy = sum.busy.saturating_add(f.busy);
             if f.kind == Kind::Send {
                 sum.messages += 1;
                 sum.bytes = sum.bytes.saturating_add(f.bytes);
@@ -137,29 +137,32 @@ impl Tally {
     #[inline]
     pub fn message(&mut self, terminal: TerminalId, time: Ps) {
         if self.programs {
-            *self.transfers.edit(terminal.number()) += time;
+            let sum = self.transfers.edit(terminal.number());
+            *sum = sum.saturating_add(time);
         }
     }
 
     /// Adds what another partition's ranks did.
     pub fn merge(&mut self, other: Self) {
         self.ranks.merge(&other.ranks, Sums::add);
-        self.transfers.merge(&other.transfers, |a, b| *a += b);
+        self.transfers.merge(&other.transfers, |a, b| *a = a.saturating_add(*b));
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
             sum.messages += c.messages;
             sum.bytes = sum.bytes.saturating_add(c.bytes);
-            sum.busy += c.busy;
+            sum.busy = sum.busy.saturating_add(c.busy);
         }
         self.sizes.merge(other.sizes);
         self.rows.extend(other.rows);
         self.met.extend(other.met);
     }
 
-    /// Flags sums of bytes that do not fit.
+    /// Flags sums of bytes and times that do not fit.
     pub fn flag(&self, verdict: &mut Verdict) {
         flag_clipped(self.ranks.iter().map(|(_, sums)| sums.sent.1), verdict);
+        let busy = self.ranks.iter().map(|(_, sums)| sums.compute.saturating_add(sums.overhead));
+        flag_clipped_times(busy.chain(self.transfers.iter().map(|(_, &time)| time)), verdict);
     }
 
     /// What ranks sent to others of their terminal and elsewhere; none where no terminal is shared and no node is described.
@@ -267,6 +270,16 @@ pub fn flag_clipped(sent: impl Iterator<Item = u64>, verdict: &mut Verdict) {
     }
 }
 
+/// Flags times that ranks were busy or messages under way if they are more than 64 bits hold, added up: as [`flag_clipped`] does for bytes.
+pub fn flag_clipped_times(times: impl Iterator<Item = Ps>, verdict: &mut Verdict) {
+    let total: u128 = times.map(u128::from).sum();
+    if total >= u128::from(u64::MAX) {
+        verdict.flag("clipped-sums");
+        let why = "ranks were busy, or messages under way, for 2^64 ps or more: such sums end at 2^64 - 1, also where they are larger";
+        verdict.detail.push(why.to_owned());
+    }
+}
+
 /// What ranks sent within their nodes and elsewhere, from sums over ranks.
 #[must_use]
 pub fn nodes(all: &Sums) -> Nodes {
@@ -322,7 +335,7 @@ pub fn push_rank(
     r: &Sums,
 ) {
     // Several processors of a rank may be busy at the same time.
-    let wait = span.saturating_mul(cpus).saturating_sub(r.compute + r.overhead);
+    let wait = span.saturating_mul(cpus).saturating_sub(r.compute.saturating_add(r.overhead));
     let mut row = vec![Cell::Text(job), Cell::U32(rank.number())];
     row.extend([span, r.compute, r.overhead].map(Cell::U64));
     if columns.transfer {
@@ -422,6 +435,32 @@ mod tests {
         both.merge(sends(2));
         assert_eq!(judged(&both), clipped);
         assert_eq!(both.collectives[&(0, 1)].bytes, u64::MAX);
+    }
+
+    /// Computations of 2^62 ps, of which four are more than a sum of 64 bits holds.
+    #[test]
+    fn sums_of_times_end_at_64_bits_and_say_so() {
+        let calculates = |count: u32| {
+            let mut tally = Tally::new(true, 1);
+            for _ in 0..count {
+                let op = Op { collective: 1, ..calc(1 << 62) };
+                let finished = Finished::new(&op, TerminalId::new(0), 0, 0, 0, 1 << 62, 1 << 62);
+                tally.add(&finished, 0, GlobalRank::new(0), false);
+            }
+            tally
+        };
+        let judged = |tally: &Tally| {
+            let mut verdict = Verdict::ok();
+            tally.flag(&mut verdict);
+            (tally.ranks.get(0).map(|sums| sums.compute), verdict.flags)
+        };
+        assert_eq!(judged(&calculates(3)), (Some(3 << 62), Vec::new()));
+        let clipped = (Some(u64::MAX), vec!["clipped-sums".to_owned()]);
+        assert_eq!(judged(&calculates(4)), clipped);
+        let mut both = calculates(2);
+        both.merge(calculates(2));
+        assert_eq!(judged(&both), clipped);
+        assert_eq!(both.collectives[&(0, 1)].busy, u64::MAX);
     }
 
     /// What belongs to collectives is summed by job and collective in a table of its own, which is there if there is one.

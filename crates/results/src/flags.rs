@@ -11,7 +11,7 @@ pub const FLAGS: &[(&str, &str)] = &[
     ("saturated", "sources offer more than the network accepts: latency depends on the length of the run"),
     ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
     ("approximate", "shares of links were found late, by the part of the times that `accuracy` allows"),
-    ("clipped-sums", "ranks sent 2^64 bytes or more: sums of bytes end at 2^64 - 1"),
+    ("clipped-sums", "ranks sent 2^64 bytes or more, or were busy for 2^64 ps: such sums end at 2^64 - 1"),
     ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
     (
         "divided-by-load",

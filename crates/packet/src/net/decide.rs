@@ -196,7 +196,7 @@ impl<R: Router> Net<R> {
     pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: FlightRow) {
         let line = Self::line(cx, u);
         let End::Router { base, .. } = line.end else { return };
-        // Where heads alone are routed, channels come in classes, which this does not know.
+        // Where heads alone are routed, channels come in classes, which this does not know: any channel of the routing's shows the same port.
         if !cx.net.routes.oblivious() || (R::RULES.heads_only && cx.net.routes.change()) {
             return;
         }
@@ -209,8 +209,9 @@ impl<R: Router> Net<R> {
         // As in [`Self::decide`]: chunks that follow nobody leave no answers.
         let known = packet.answer(usize::from(chunk.visited()));
         let choice = known.unwrap_or_else(|| {
-            let mut hop = self.hop(cx, flight.chunk, line, flight.vc);
-            cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind)
+            let vc = if R::RULES.heads_only { ChannelId::FIRST } else { flight.vc };
+            let mut hop = self.hop(cx, flight.chunk, line, vc);
+            cx.net.routes.route_of(packet.start, vc).route(&mut hop, &mut Blind)
         });
         self.ports.prefetch(base.plus(choice.port.number()));
         self.vcs.prefetch(self.first_vc(base.plus(choice.port.number())));
