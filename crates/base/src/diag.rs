@@ -4,6 +4,7 @@
 //! into: a file, or an option of the command line that overrides one of its values. The library draws
 //! them (`netloom::render`).
 
+use crate::mistakes::counted;
 use std::{
     collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
@@ -133,7 +134,7 @@ impl Diagnostics {
         if !self.seen.insert(hasher.finish()) {
             return;
         }
-        self.count += 1;
+        self.count += counted(&diagnostic.message);
         self.elsewhere |= !diagnostic.input;
         self.items.push(diagnostic);
         if self.items.len() >= 2 * KEPT {

@@ -74,9 +74,35 @@ pub fn more_errors(more: usize) -> String {
     format!("{more} more {}", if more == 1 { "error" } else { "errors" })
 }
 
+/// How many mistakes a message stands for: one, or as many as [`more_errors`] says in it, whatever file is named before that.
+#[must_use]
+pub fn counted(message: &str) -> usize {
+    let (said, rest) = message.rsplit_once(" more error").unwrap_or_default();
+    let ends = rest.strip_prefix('s').unwrap_or(rest);
+    let number = said.rsplit(": ").next().unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    number.parse().ok().filter(|_| is_number && (ends.is_empty() || ends.starts_with(';'))).unwrap_or(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_for_many_counts_as_many() {
+        let many = [("1 more error", 1), ("49900 more errors", 49_900), ("a.txt: 7 more errors", 7)];
+        for (message, count) in many {
+            assert_eq!(
+                [counted(message), counted(&format!("{message}; it was read no further"))],
+                [count; 2]
+            );
+        }
+        for one in
+            ["no unit", "", "7 more errors than that", "more errors", "rank 7 more errors", "-3 more errors"]
+        {
+            assert_eq!(counted(one), 1, "{one}");
+        }
+    }
 
     #[test]
     fn the_first_are_shown_and_the_others_counted() {

@@ -3,7 +3,7 @@
 //! Names come from files: node descriptions of a dump, jobs of an experiment, regions of a trace. A control character in one can move the
 //! cursor, retitle a window or turn the order of letters around (<https://trojansource.codes>).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
 /// True of a character that does more than to be seen, or is not seen: control characters (C0, C1, DEL), marks of writing direction,
 /// separators of lines, characters without width.
@@ -47,6 +47,12 @@ pub fn name(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| if acts(c) { escaped(c) } else { c.to_string() }).collect())
+}
+
+/// A path as a [`name`]: files may be called anything.
+#[must_use]
+pub fn path(path: &Path) -> String {
+    name(&path.to_string_lossy()).into_owned()
 }
 
 /// Text of several lines, or JSON, for a terminal: what [`acts`] is shown as in a [`name`], but for ends of lines, tabs and our own colours

@@ -310,8 +310,15 @@ fn broken_lines_of_files_are_counted() {
         assert!(matches!(run.status, 3 | 4), "{keys}: {}", run.err);
         assert_eq!(run.err.matches("49900 more errors").count(), 1, "{keys}: {}", run.err);
         assert!(run.err.ends_with("errors found; the first 100 are shown\n"), "{keys}: {}", run.err);
+        assert!(found(&run.err) >= MISTAKES, "{keys}: {}", found(&run.err));
         assert_eq!(run.err.lines().filter(|line| line.starts_with("error")).count(), 100, "{keys}");
     }
+}
+
+/// How many mistakes the last line says.
+fn found(text: &str) -> usize {
+    let last = text.lines().last().unwrap_or_default();
+    last.split_once(" errors found").and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
 }
 
 /// So do lists that options of `netloom congestion` name.

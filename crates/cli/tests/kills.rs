@@ -20,19 +20,21 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::Instant,
 };
 use timeless::timeless;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// What goes wrong, by `FAULTS_KIND`, and whether the command must succeed nevertheless.
-const KINDS: [(&str, bool); 6] = [
+const KINDS: [(&str, bool); 7] = [
     ("kill", false),
     ("half", false),
     ("full", false),
     ("io", false),
     ("interrupted", true),
     ("short", true),
+    ("asked", false),
 ];
 
 /// A command that writes a directory, and what is done after it was disturbed.
@@ -232,6 +234,12 @@ fn case(
     let mut text = story(&output);
     if succeeds {
         assert!(output.status.success(), "{text}");
+    } else if kind == "asked" {
+        // Before a run is under way a signal ends it at once.
+        let (code, signal) = (output.status.code(), output.status.signal());
+        assert!(matches!(code, Some(0 | 8)) || signal == Some(15), "{text}");
+        let kept = text.contains("saved to") || text.contains("kept in") || text.contains("goes on");
+        assert!(code != Some(8) || kept, "{text}");
     } else if !matches!(output.status.code(), Some(0 | 7)) {
         assert_eq!(output.status.signal(), Some(9), "a refusal of the disk has exit status 7: {text}");
     }
@@ -276,6 +284,37 @@ fn leaves_nothing(place: &Place, text: &str) {
     let names = fs::read_dir(place.work()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     let others: Vec<String> = names.filter(|name| name != "run" && name != "run.checkpoint").collect();
     assert!(others.is_empty(), "{others:?} are left: {text}");
+}
+
+/// Whoever is asked to leave while results are written keeps them, and makes the files later.
+#[test]
+fn a_signal_is_heeded_while_results_are_written() {
+    let made = tempfile::tempdir().unwrap();
+    let Some(library) = library(made.path()) else {
+        println!("SKIPPED: there is no C compiler, so no call of the system takes its time");
+        return;
+    };
+    let scenario = &SCENARIOS[1];
+    let place = Place::new(&library);
+    assert!(place.disturbed(place.start(scenario), 0, "").status.success());
+    let reference = results(&place.out());
+    let written: Vec<usize> =
+        (1..).zip(place.calls()).filter(|(_, call)| call.contains(".partial-")).map(|(n, _)| n).collect();
+    assert!(written.len() > 8, "{written:?}");
+    for at in written.iter().skip(2).step_by(written.len() / 4) {
+        let place = Place::new(&library);
+        let begun = Instant::now();
+        let output = place.disturbed(place.start(scenario), *at, "asked");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(8), "call {at}: {text}");
+        assert!(text.contains("they are kept in") && text.contains("netloom resume"), "{text}");
+        assert!(begun.elapsed().as_secs() < 60 && !place.out().exists());
+        let resumed = place.netloom(&[Path::new("resume"), &place.out()]).output().unwrap();
+        assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+        assert!(results(&place.out()) == reference, "call {at}");
+        leaves_nothing(&place, &text);
+        assert!(!place.out().with_extension("checkpoint").exists());
+    }
 }
 
 #[test]

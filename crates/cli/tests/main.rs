@@ -13,6 +13,7 @@ mod congestion;
 mod fabric;
 mod first_steps;
 mod flow;
+mod hardened;
 mod hostile;
 mod init;
 mod memory;

@@ -9,7 +9,14 @@ use crate::{
     input::Input as Given,
     options::{MemoryLimit, RunOptions},
 };
-use results::{claim::CHECKPOINT, output::Input, summary::Summary};
+use base::process;
+use model::Finished;
+use results::{
+    claim::CHECKPOINT,
+    output::{Input, Manifest},
+    raw::{self, Put},
+    summary::Summary,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
@@ -47,6 +54,43 @@ pub struct Header {
     pub started: String,
     /// Virtual time of the state, in picoseconds.
     pub now: u64,
+    /// The run has ended, and the state is what it left: [`Ended`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+}
+
+/// What a run left that has no files yet.
+pub struct Ended {
+    /// What is reported beside its results.
+    pub manifest: Manifest,
+    /// Its summary and its tables.
+    pub finished: Finished,
+}
+
+impl Ended {
+    /// What stands in a checkpoint of which the header says that its run has ended.
+    ///
+    /// # Errors
+    /// If that is something else.
+    pub fn read(state: &[u8], path: &Path) -> Result<Self, Error> {
+        let read = || {
+            let mut rest = state;
+            let manifest = serde_json::from_slice(part(&mut rest)?).ok()?;
+            let summary = Summary::from_json(str::from_utf8(part(&mut rest)?).ok()?).ok()?;
+            let tables = raw::read(rest)?;
+            Some(Self { manifest, finished: Finished { summary, tables } })
+        };
+        let message = || format!("checkpoint `{}` is damaged: what it keeps are no results", path.display());
+        read().ok_or_else(|| Error::new(ErrorKind::Input, message()))
+    }
+
+    fn write(&self, put: &mut Put<'_>) -> io::Result<()> {
+        for text in [serde_json::to_string(&self.manifest)?, self.finished.summary.to_json()] {
+            put(&(text.len() as u64).to_le_bytes())?;
+            put(text.as_bytes())?;
+        }
+        raw::write(&self.finished.tables, put)
+    }
 }
 
 impl Header {
@@ -96,8 +140,38 @@ pub fn directory_of(given: &Path) -> PathBuf {
 /// # Errors
 /// If the system refuses; then the file before is still there.
 pub fn store(path: &Path, header: &Header, state: &[u8]) -> Result<(), Error> {
+    replace(path, header, &mut |put| {
+        put(&(state.len() as u64).to_le_bytes())?;
+        put(state)
+    })
+}
+
+/// Stores what a run left in the place of its checkpoint; it goes through no copy in memory.
+///
+/// # Errors
+/// As [`store`].
+pub fn store_ended(path: &Path, header: &Header, ended: &Ended) -> Result<(), Error> {
+    let now = ended.finished.summary.simulated_ps;
+    replace(path, &Header { ended: true, now, ..header.clone() }, &mut |put| ended.write(put))
+}
+
+/// The error of a checkpoint that could not be stored at `path` and is kept as `kept`.
+pub(crate) fn kept_elsewhere(error: &Error, kept: &Path, path: &Path) -> Error {
+    let message = format!("{error}; it is kept as `{}`", kept.display());
+    let help = format!(
+        "when there is room: mv '{}' '{}', and `netloom resume` goes on",
+        kept.display(),
+        path.display()
+    );
+    Error::new(ErrorKind::Output, message).with_help(help)
+}
+
+/// What puts a state into a file.
+type State<'a> = dyn FnMut(&mut Put<'_>) -> io::Result<()> + 'a;
+
+fn replace(path: &Path, header: &Header, state: &mut State<'_>) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
+    partial.push(format!(".partial-{}", process::mark()));
     let partial = PathBuf::from(partial);
     let written =
         write(&partial, header, state).and_then(|()| fs::rename(&partial, path)).and_then(|()| sync(path));
@@ -109,7 +183,7 @@ pub fn store(path: &Path, header: &Header, state: &[u8]) -> Result<(), Error> {
     })
 }
 
-fn write(path: &Path, header: &Header, state: &[u8]) -> io::Result<()> {
+fn write(path: &Path, header: &Header, state: &mut State<'_>) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -123,8 +197,7 @@ fn write(path: &Path, header: &Header, state: &[u8]) -> io::Result<()> {
     put(MAGIC)?;
     put(&(header.len() as u64).to_le_bytes())?;
     put(&header)?;
-    put(&(state.len() as u64).to_le_bytes())?;
-    put(state)?;
+    state(&mut put)?;
     file.write_all(hasher.finalize().as_bytes())?;
     file.sync_all()
 }
@@ -165,7 +238,6 @@ pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
     }
     let mut rest = &bytes[MAGIC.len()..body];
     let header = part(&mut rest).ok_or_else(damaged)?;
-    let state = part(&mut rest).ok_or_else(damaged)?.to_vec();
     // The build is read apart: the rest of the header may look otherwise in another build.
     let wrote = serde_json::from_slice::<serde_json::Value>(header).map_err(|_| damaged())?["build"].take();
     if wrote != build {
@@ -173,8 +245,9 @@ pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
         let message = format!("was written by netloom {theirs}, and this is {build}");
         return Err(refuse(&message).with_help("go on with the build that wrote it, or start anew"));
     }
-    let header = serde_json::from_slice(header).map_err(|_| damaged())?;
-    Ok((header, state))
+    let header: Header = serde_json::from_slice(header).map_err(|_| damaged())?;
+    let state = if header.ended { Some(rest) } else { part(&mut rest) };
+    Ok((header, state.ok_or_else(damaged)?.to_vec()))
 }
 
 /// A part that is preceded by its length.
@@ -228,6 +301,7 @@ mod tests {
             force: false,
             started: "2026-01-01T00:00:00Z".into(),
             now: 77,
+            ended: false,
         }
     }
 
@@ -280,7 +354,7 @@ mod tests {
         store(&path, &header(), b"state").unwrap();
         // A directory in the way of the new file stands for a disk that takes no more.
         let mut partial = path.as_os_str().to_owned();
-        partial.push(format!(".partial-{}", std::process::id()));
+        partial.push(format!(".partial-{}", process::mark()));
         fs::create_dir(&partial).unwrap();
         let text = store(&path, &header(), b"later").unwrap_err().to_string();
         assert!(text.contains("the one before is still there"), "{text}");

@@ -234,16 +234,23 @@ pub fn failed(
     Ok(Some((left, text)))
 }
 
+/// Bytes that an entry of a switch's table takes at most while an engine routes and its tables are looked at: what the engine needs, the table, and its copy
+/// with the lanes.
+const ENTRY: u64 = 48;
+
 /// Tables by an engine.
 ///
 /// # Errors
-/// If there is no such engine, or it cannot route the network.
+/// If there is no such engine, it cannot route the network, or the tables do not fit in memory.
 pub fn route(subnet: &Subnet, name: &str, options: &Options) -> Result<Subnet, Error> {
     if !options.roots.is_empty() && engine(name)?.about.name != "updn" {
         let message = format!("--root says where `updn` begins; `{name}` has no roots");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    engines::route(subnet, engine(name)?, options).map_err(|problems| {
+    let engine = engine(name)?;
+    let entries = (subnet.hosts.len() as u64 * subnet.switches.len() as u64) << options.lmc;
+    fits("the network's tables", entries.saturating_mul(ENTRY), limit_in_bytes(None))?;
+    engines::route(subnet, engine, options).map_err(|problems| {
         let first = problems.into_iter().next();
         let (message, help) = first.map_or_else(Default::default, |p| (p.message, p.help));
         let failure = Error::new(ErrorKind::Experiment, message);

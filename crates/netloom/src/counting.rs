@@ -9,6 +9,7 @@ use base::{
     diag::SHOWN,
     index::{PortId, RouterId, TerminalId},
     param::Problem,
+    visible::name,
 };
 use congestion::{
     FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want,
@@ -183,7 +184,7 @@ impl Asked<'_> {
     }
 }
 
-fn usage(message: impl Into<String>) -> Error {
+fn usage(message: impl AsRef<str>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
@@ -277,7 +278,8 @@ pub fn by_count(subnet: &Subnet, counts: &[u64]) -> String {
     let line = |(edge, n): (u32, u64)| {
         let e = subnet.edges[edge as usize];
         let (from, to) = (end(e.from, e.port), end(e.to, e.to_port));
-        format!("{}: {n}  {from} -> {to}\n", subnet.edge_label(edge, &names))
+        let line = format!("{}: {n}  {from} -> {to}", subnet.edge_label(edge, &names));
+        name(&line).into_owned() + "\n"
     };
     used.into_iter().map(line).collect()
 }

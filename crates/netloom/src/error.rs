@@ -3,7 +3,9 @@
 use base::{
     diag::{Diagnostic, Diagnostics, Place, SHOWN},
     param::Problem,
+    visible::name,
 };
+use fabric::export::routes::Unwritten;
 use results::output::OutputError;
 
 /// What kind of failure it is, for programs; the command line makes its exit status of it.
@@ -66,9 +68,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// A failure with a message.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Message { kind, message: message.into(), help: None }
+    /// A failure with a message of one line; ends of lines in it are those of names, and shown.
+    pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+        Self::Message { kind, message: name(message.as_ref()).into_owned(), help: None }
     }
 
     /// Mistakes in an experiment.
@@ -102,9 +104,10 @@ impl Error {
 
     /// Adds what to do about it.
     #[must_use]
-    pub fn with_help(self, text: impl Into<String>) -> Self {
+    pub fn with_help(self, text: impl AsRef<str>) -> Self {
+        let help = name(text.as_ref()).into_owned();
         match self {
-            Self::Message { kind, message, .. } => Self::Message { kind, message, help: Some(text.into()) },
+            Self::Message { kind, message, .. } => Self::Message { kind, message, help: Some(help) },
             experiment @ Self::Experiment(_) => experiment,
         }
     }
@@ -129,10 +132,19 @@ impl From<OutputError> for Error {
             OutputError::NotOurs(_) => {
                 failure.with_help("choose another --out; --force replaces only earlier runs")
             }
+            OutputError::Reserved { .. } => failure.with_help("choose another name"),
             OutputError::Foreign(_) => failure.with_help("move it away, or choose another --out"),
             OutputError::Claimed { .. } => failure.with_help("wait for it to end, or choose another --out"),
             _ => failure,
         }
+    }
+}
+
+impl From<Unwritten> for Error {
+    /// Paths of a routing that no file holds.
+    fn from(why: Unwritten) -> Self {
+        let large = matches!(why, Unwritten::Memory(_));
+        Self::new(if large { ErrorKind::Limit } else { ErrorKind::Experiment }, why.to_string())
     }
 }
 

@@ -133,6 +133,9 @@ fn work_early(
     let Some((Some(work), compute_ppb)) = worked(job, workload, &context, diagnostics) else {
         return (None, None);
     };
+    if !has_room(Some(&work)) {
+        return (None, None);
+    }
     let ranks = work.ranks().unwrap_or(asked);
     let placement = TerminalId::first(ranks.div_ceil(each(job)));
     let placement = placement.flat_map(|at| std::iter::repeat_n(at, each(job) as usize));
@@ -280,12 +283,21 @@ fn build_job(
         None if are_too_many(job, workload, ranks, free.len() as u32) => (None, JobSetup::COMPUTE_AS_IS),
         None => worked(job, workload, &context, diagnostics)?,
     };
+    if !has_room(work.as_ref()) {
+        return None;
+    }
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
     let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
     let groups = listed.unwrap_or_else(|| place(placement, section, site, &to_place, free, diagnostics));
     let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     Some(setup(job, work?, placement?, compute_ppb))
+}
+
+/// False for a program of a few words that speaks of more ranks than the memory that is left can hold: who built it hears of that from there.
+fn has_room(work: Option<&Work>) -> bool {
+    let ranks = work.and_then(Work::program).map_or(0, |program| u64::from(program.ranks()));
+    base::memory::takes(ranks * ranks::memory::RANK).is_ok()
 }
 
 /// A program with the noise that its job asks for, and the factor that is left to apply to its computations: noise comes behind the job's own.

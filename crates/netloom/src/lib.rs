@@ -22,6 +22,7 @@ pub mod conversion;
 pub mod cost;
 pub mod counting;
 pub mod deadlocks;
+pub mod ending;
 mod ends;
 pub mod error;
 pub mod estimate;

@@ -11,7 +11,7 @@ use crate::{
     error::{Error, ErrorKind},
     input::read_file,
 };
-use base::sorted::SortedMap;
+use base::{scratch::Scratch, sorted::SortedMap};
 use fabric::{
     export, import,
     subnet::{Keep, Kind, NONE, Subnet, Tables},
@@ -77,47 +77,6 @@ pub fn route(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     pipeline(subnet, request)
 }
 
-/// A directory that goes away with its owner.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> std::io::Result<Self> {
-        let base = std::env::temp_dir();
-        remove_left(&base);
-        for number in 0..1_000 {
-            let path = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Err(std::io::Error::other("no name is free"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-const PREFIX: &str = "netloom-opensm-";
-
-/// Removes directories of ours whose processes are gone, where the system tells.
-fn remove_left(base: &Path) {
-    if !Path::new("/proc/self").exists() {
-        return;
-    }
-    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')?.0.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 /// A process that does not outlive its owner.
 struct Watched(Child);
 
@@ -170,25 +129,29 @@ fn tail(path: &Path) -> String {
 
 fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     let library = library(&["libumad2sim.so", "libumad2sim.so.0"]).ok_or_else(|| missing("libumad2sim"))?;
-    let scratch = Scratch::new().map_err(|e| trouble("the scratch directory", &e))?;
-    let at = |name: &str| scratch.0.join(name);
+    let scratch = Scratch::new("opensm").map_err(|e| trouble("the scratch directory", &e))?;
+    let at = |name: &str| scratch.path().join(name);
     let failed = |e: std::io::Error| trouble("the scratch directory", &e);
     let mut net = Vec::new();
     export::cluster::net(subnet, &mut net)
         .and_then(|()| fs::write(at("network.net"), net))
         .map_err(failed)?;
     // As unique as the directory: two simulators on one socket would answer for each other.
-    let socket = scratch.0.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let socket = scratch.path().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let host = manager(subnet)?;
-    let ibsim = simulator(subnet, &scratch.0, &socket, request)?;
+    let ibsim = simulator(subnet, scratch.path(), &socket, request)?;
     let mut command = Command::new("opensm");
-    command.args(["-o", "-D", "0x43", "-f"]).arg(at("opensm.log")).arg("--dump_files_dir").arg(&scratch.0);
+    command
+        .args(["-o", "-D", "0x43", "-f"])
+        .arg(at("opensm.log"))
+        .arg("--dump_files_dir")
+        .arg(scratch.path());
     command.args(["-R", &format!("{},no_fallback", request.engine), "--lmc", &request.lmc.to_string()]);
     if !request.roots.is_empty() || request.configuration.is_some() {
         // ibsim gives GUIDs of its own, in the order of the file.
         let image = import::load_keeping(&[at("network.net").display().to_string()], Keep::ALL)
             .map_err(Error::input)?;
-        named(&mut command, subnet, &image, request, &scratch.0)?;
+        named(&mut command, subnet, &image, request, scratch.path())?;
     }
     if ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&request.engine) {
         command.arg("-Q");
@@ -196,17 +159,18 @@ fn pipeline(subnet: &Subnet, request: &Request<'_>) -> Result<Subnet, Error> {
     command
         .env("LD_PRELOAD", &library)
         .env("IBSIM_SOCKNAME", &socket)
-        .env("OSM_TMP_DIR", &scratch.0)
+        .env("OSM_TMP_DIR", scratch.path())
         .env("SIM_HOST", host);
     // OpenSM remembers LIDs from run to run, in a directory of the system's that two of them must not make at once.
-    command.env("OSM_CACHE_DIR", &scratch.0);
+    command.env("OSM_CACHE_DIR", scratch.path());
     let output = File::create(at("opensm.out")).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
-    let child = command.current_dir(&scratch.0).stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
+    let child =
+        command.current_dir(scratch.path()).stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
     let mut opensm = Watched(child.map_err(|e| trouble("opensm", &e))?);
-    wait(&mut opensm, &scratch.0, request)?;
+    wait(&mut opensm, scratch.path(), request)?;
     drop(ibsim);
-    let routed = read(subnet, &scratch.0)?;
+    let routed = read(subnet, scratch.path())?;
     request.go_on()?;
     Ok(routed)
 }

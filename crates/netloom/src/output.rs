@@ -9,10 +9,12 @@ use crate::{
     saver::{Saver, Signals},
     watcher::Watcher,
 };
+use base::{scratch, visible};
 use model::Finished;
 use results::{
     claim::is_checkpoint,
     claim::{Claim, left_in},
+    gate::Gate,
     output::{Beside, Input, Manifest, OutputError, check_target, check_writable, real, write_run},
     rescue::{self, Unplaced},
     summary::Summary,
@@ -73,35 +75,84 @@ impl Target<'_> {
     /// # Errors
     /// If it cannot be stored where it was wanted; the error names the place where it is kept, if there is one.
     pub fn store(&self, manifest: &Manifest, finished: &Finished) -> Result<(), Error> {
+        self.put(manifest, finished, None).map_err(|lost| self.last_resort(lost, || None))
+    }
+
+    /// The same through a gate that may be shut.
+    pub(crate) fn put(
+        &self,
+        manifest: &Manifest,
+        finished: &Finished,
+        gate: Option<&Gate>,
+    ) -> Result<(), Unstored> {
         let output = &finished.summary.experiment["output"];
         let page = output["report"].as_bool().unwrap_or(true).then(|| page::of(manifest, finished));
         let csv = output["csv"].as_bool().unwrap_or(false);
-        let beside = Beside { tables: &finished.tables, page: page.as_deref(), csv };
+        let beside = Beside { tables: &finished.tables, page: page.as_deref(), csv, gate };
         let write =
             |directory: &Path, force| write_run(directory, force, manifest, &finished.summary, beside);
-        if let Err(error) = write(self.directory, self.force) {
-            return Err(self.rescued(&error, |directory| write(directory, false)));
+        let Err(error) = write(self.directory, self.force) else {
+            self.without_checkpoint();
+            return Ok(());
+        };
+        if gate.is_some_and(Gate::is_shut) {
+            return Err(Unstored { error: error.into(), kept: true });
         }
-        // What cannot be removed is refused by name when a run wants the directory again.
-        let _ = std::fs::remove_file(checkpoint::path_of(self.directory)?);
-        Ok(())
+        Err(self.rescued(&error, |directory| write(directory, false)))
     }
-}
 
-impl Target<'_> {
+    /// Removes the checkpoint of a run that is stored. What cannot be removed is refused by name when a run wants the directory again.
+    pub(crate) fn without_checkpoint(&self) {
+        let _ = checkpoint::path_of(self.directory).map(std::fs::remove_file);
+    }
+
     /// Keeps results elsewhere that could not be written for `error`; gives the error with what became of them.
-    fn rescued(&self, error: &OutputError, write: impl Fn(&Path) -> Result<(), OutputError>) -> Error {
+    fn rescued(&self, error: &OutputError, write: impl Fn(&Path) -> Result<(), OutputError>) -> Unstored {
         let kept = rescue::elsewhere(self.directory);
         let directory = std::path::absolute(self.directory).unwrap_or_else(|_| self.directory.to_owned());
         let unplaced = Unplaced { directory, force: self.force };
         if let Err(again) = write(&kept).and_then(|()| rescue::note(&kept, &unplaced)) {
+            // Without its note nobody could put it in place.
+            let _ = std::fs::remove_dir_all(&kept);
             let message = format!("{error}; nor can the results be kept elsewhere: {again}");
-            return Error::new(ErrorKind::Output, message).with_help("the summary above is what is left");
+            return Unstored { error: Error::new(ErrorKind::Output, message), kept: false };
         }
         let message = format!("{error}; the results are whole in `{}`", kept.display());
         let help = format!("`netloom resume {}` puts them in place when there is room", kept.display());
+        Unstored { error: Error::new(ErrorKind::Output, message).with_help(help), kept: true }
+    }
+
+    /// What is left of results that are kept nowhere as files: what `keep` does with them, else the last checkpoint. Gives the error that says so.
+    pub(crate) fn last_resort(
+        &self,
+        Unstored { error, kept }: Unstored,
+        keep: impl FnOnce() -> Option<Result<(), Error>>,
+    ) -> Error {
+        let path = checkpoint::path_of(self.directory).unwrap_or_default();
+        if kept {
+            return error;
+        }
+        let directory = self.directory.display();
+        let (message, help) = match keep() {
+            Some(Ok(())) => (
+                format!("{error}; they are kept in `{}`", path.display()),
+                format!("`netloom resume {directory}` writes them when there is room"),
+            ),
+            _ if is_checkpoint(&path, false) => (
+                format!("{error}; the last checkpoint is `{}`", path.display()),
+                format!("`netloom resume {directory}` goes on from there when there is room"),
+            ),
+            _ => (error.to_string(), "the summary above is what is left".to_owned()),
+        };
         Error::new(ErrorKind::Output, message).with_help(help)
     }
+}
+
+/// Why results were not stored where they were wanted.
+pub(crate) struct Unstored {
+    error: Error,
+    /// The error says where they are, or they are somebody else's business.
+    kept: bool,
 }
 
 /// Puts results in place that `netloom resume` finds in a directory where they do not belong; none if there are none. Gives the summary, and its
@@ -113,7 +164,7 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
     let Some(unplaced) = rescue::unplaced(kept) else { return Ok(None) };
     let directory = rescue::place(kept, &unplaced)?;
     let _ = std::fs::remove_file(checkpoint::path_of(&directory)?);
-    watcher.remark(&format!("note: the results are now in `{}`", directory.display()));
+    watcher.remark(&format!("note: the results are now in `{}`", visible::path(&directory)));
     let path = directory.join("summary.json");
     let unread = |e: &dyn std::fmt::Display| {
         Error::new(ErrorKind::Output, format!("cannot read `{}`: {e}", path.display()))
@@ -123,13 +174,19 @@ pub fn place(kept: &Path, watcher: &dyn Watcher) -> Result<Option<(Summary, Stri
     Ok(Some((summary, text)))
 }
 
-/// Tidies what killed runs left in a folder, for every output directory that nobody writes now. Gives a line for each thing that was done or
+/// Tidies what killed runs left in a folder, for every output directory that nobody writes now, and what killed processes left where temporary files go. Gives a line for each thing that was done or
 /// let alone.
 ///
 /// # Errors
 /// If the system refuses.
 pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
+    for place in [std::env::temp_dir(), "/dev/shm".into()] {
+        let left = scratch::remove_left(&place).into_iter();
+        lines.extend(
+            left.map(|path| format!("`{}`: files of a killed process, removed", visible::path(&path))),
+        );
+    }
     for name in left_in(folder)? {
         match Claim::take(&folder.join(name)) {
             Ok(claim) if claim.is_exclusive() => lines.extend(claim.tidy()?),
@@ -140,7 +197,9 @@ pub fn clean(folder: &Path) -> Result<Vec<String>, Error> {
                 );
                 return Err(Error::new(ErrorKind::Output, message));
             }
-            Err(held @ OutputError::Claimed { .. }) => lines.push(format!("{held}: let alone")),
+            Err(held @ (OutputError::Claimed { .. } | OutputError::Reserved { .. })) => {
+                lines.push(format!("{held}: let alone"))
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -183,9 +242,24 @@ pub fn saver(
     begun: &Begun,
     signals: Arc<Signals>,
 ) -> Result<Saver, Error> {
+    let header = header(target, program, prepared, begun)?;
+    let path = checkpoint::path_of(target.directory)?;
+    Ok(Saver::new(path, header, prepared.intervals, signals).over(&prepared.world))
+}
+
+/// What a checkpoint of a run says of it.
+///
+/// # Errors
+/// If the present directory cannot be determined.
+pub fn header(
+    target: &Target<'_>,
+    program: &Program,
+    prepared: &Prepared,
+    begun: &Begun,
+) -> Result<Header, Error> {
     let here = std::env::current_dir()
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find the present directory: {e}")))?;
-    let header = Header {
+    Ok(Header {
         build: program.build.to_owned(),
         file: (prepared.input.file.clone(), prepared.file.1.clone()),
         set: prepared.input.set.clone(),
@@ -197,9 +271,8 @@ pub fn saver(
         force: target.force,
         started: begun.started.clone(),
         now: 0,
-    };
-    let path = checkpoint::path_of(target.directory)?;
-    Ok(Saver::new(path, header, prepared.intervals, signals).over(&prepared.world))
+        ended: false,
+    })
 }
 
 /// What is reported of a run beside its results; `ended` is a wall time as that of its begin.

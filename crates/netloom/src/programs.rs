@@ -6,6 +6,7 @@ use crate::{
     error::{Error, ErrorKind},
     machine::Machine as Simulated,
 };
+use base::scratch::Scratch;
 use portals::{
     HEADERS,
     core::types::Limits,
@@ -16,10 +17,9 @@ use portals::{
 use std::{
     cell::RefCell,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command as Process,
     rc::Rc,
-    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -46,28 +46,13 @@ pub struct Loaded<'a> {
     pub host_limit: u64,
 }
 
-/// Directories made so far.
-static SCRATCHES: AtomicU32 = AtomicU32::new(0);
-
-/// A directory of this process that is removed at the end. No two have one name: what was loaded from a name once is not loaded from it again.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(what: &str) -> Result<Self, Error> {
-        let shared = Path::new("/dev/shm");
-        let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
-        let number = SCRATCHES.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("netloom-{what}-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path)
-            .map_err(|e| Error::new(ErrorKind::Output, format!("cannot make `{}`: {e}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A directory of this process, in memory where it can be. No two have one name: what was loaded from a name once is not loaded from it again.
+fn scratch(kind: &str) -> Result<Scratch, Error> {
+    let shared = Path::new("/dev/shm");
+    let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    Scratch::within(&parent, kind).map_err(|e| {
+        Error::new(ErrorKind::Output, format!("cannot make a directory in `{}`: {e}", parent.display()))
+    })
 }
 
 /// What a program does that is started by itself, in the machine's language.
@@ -106,23 +91,23 @@ fn knows_probes(compiler: &str) -> bool {
 /// # Errors
 /// If there is no compiler, or it refuses the program.
 pub fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Error> {
-    let headers = Scratch::new("headers")?;
+    let headers = scratch("headers")?;
     for (name, text) in HEADERS {
-        let path = headers.0.join(name);
+        let path = headers.path().join(name);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         made.and_then(|()| fs::write(&path, text))
             .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
     }
-    let mut dirs = vec![headers.0.clone()];
+    let mut dirs = vec![headers.path().to_owned()];
     if dialect == Dialect::Bull {
-        dirs.insert(0, headers.0.join("bull"));
+        dirs.insert(0, headers.path().join("bull"));
     }
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let status = Process::new(&compiler)
         .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
         .args(knows_probes(&compiler).then_some(PROBES))
         .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
-        .args(entry(arguments, &headers.0)?)
+        .args(entry(arguments, headers.path())?)
         .args(arguments)
         .status()
         .map_err(|e| {
@@ -154,12 +139,12 @@ pub fn output_of(
     arguments: &[String],
     machine: Simulated,
 ) -> Result<(String, Duration), Error> {
-    let made = Scratch::new("program")?;
-    let binary = made.0.join("program").display().to_string();
+    let made = scratch("program")?;
+    let binary = made.path().join("program").display().to_string();
     let source = match *source {
         Source::File(path) => path.to_owned(),
         Source::Text(text) => {
-            let path = made.0.join("program.c");
+            let path = made.path().join("program.c");
             fs::write(&path, text).map_err(|e| {
                 Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
             })?;
@@ -218,9 +203,9 @@ pub fn execute(
         Error::new(ErrorKind::Experiment, message).with_help(help)
     };
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
-    let copies = Scratch::new("ranks")?;
+    let copies = scratch("ranks")?;
     let &Loaded { arguments, bytes, private, stack, host_limit } = program;
-    let program = Program { bytes, private, arguments, directory: &copies.0, stack, host_limit };
+    let program = Program { bytes, private, arguments, directory: copies.path(), stack, host_limit };
     let name = &arguments[0];
     runtime::run(machine, &program, &runtime::names(), sink, recorder).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";

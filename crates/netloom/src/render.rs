@@ -2,7 +2,10 @@
 
 use crate::error::Error;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use base::diag::{Diagnostic, Diagnostics, SHOWN, Source};
+use base::{
+    diag::{Diagnostic, Diagnostics, SHOWN, Source},
+    visible::name,
+};
 use std::fmt;
 
 /// Longest line of a source that is drawn; of longer ones only the position is reported.
@@ -43,7 +46,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
 }
 
 fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
-    let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
+    let mut group = Group::with_title(Level::ERROR.primary_title(shown(&diagnostic.message)));
     // Line 0 is the file as a whole.
     let drawn = position(all, diagnostic).filter(|at| at.line > 0);
     if let Some((Position { source, line, column }, place)) = drawn.zip(diagnostic.place) {
@@ -54,20 +57,32 @@ fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> Strin
         if line_end - line_start <= MAX_LINE {
             let span = start - line_start..end.min(line_end).max(start) - line_start;
             let mark = AnnotationKind::Primary.span(span);
-            let mark = if diagnostic.label.is_empty() { mark } else { mark.label(diagnostic.label.as_str()) };
+            let mark = if diagnostic.label.is_empty() { mark } else { mark.label(shown(&diagnostic.label)) };
             let snippet = Snippet::source(&source.text[line_start..line_end])
-                .path(source.name.as_str())
+                .path(name(&source.name))
                 .line_start(line)
                 .annotation(mark);
             group = group.element(snippet);
         } else {
-            group = group.element(Level::NOTE.message(format!("at {}:{line}:{column}", source.name)));
+            group = group.element(Level::NOTE.message(format!("at {}:{line}:{column}", name(&source.name))));
         }
     }
     for help in &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(shown(help)));
     }
     renderer.render(&[group])
+}
+
+/// Longest words of a mistake that are drawn whole.
+const MAX_WORDS: usize = 1_200;
+
+/// Words of a mistake on one line. They may repeat what a file holds: of very long ones the middle is left out.
+fn shown(words: &str) -> String {
+    if words.len() <= MAX_WORDS {
+        return name(words).into_owned();
+    }
+    let (start, end) = (floor(words, MAX_WORDS / 2), ceil(words, words.len() - MAX_WORDS / 4));
+    name(&format!("{} .. {}", &words[..start], &words[end..])).into_owned()
 }
 
 /// Where a mistake is, for people: lines and columns count from 1, columns in characters.
@@ -127,6 +142,20 @@ mod tests {
         assert_eq!(render(&all, false), drawn.join("\n"));
         let at = position(&all, all.sorted()[0]).expect("it has a place");
         assert_eq!((at.line, at.column), (2, 11));
+    }
+
+    #[test]
+    fn words_are_on_one_line_and_not_too_long() {
+        let mut all = Diagnostics::default();
+        let source = all.add_source("x\n.toml", "[a]\n");
+        let place = Place { source, start: 0, end: 1 };
+        let long = format!("not `{}` here", "\u{e9}[".repeat(30_000));
+        all.push(Diagnostic::new(place, long.as_str()).label(long.as_str()).help("a\nb"));
+        let text = render(&all, false);
+        assert!(text.lines().all(|line| line.len() < 2 * MAX_WORDS), "{}", text.len());
+        assert!(text.contains("` here") && text.contains(" .. ") && text.contains(r"x\u000a.toml"), "{text}");
+        assert!(text.contains(r"help: a\u000ab"), "{text}");
+        assert_eq!(shown(&"x".repeat(MAX_WORDS)), "x".repeat(MAX_WORDS));
     }
 
     #[test]

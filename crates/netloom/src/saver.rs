@@ -123,12 +123,7 @@ impl Saver {
     fn keep_elsewhere(&self, error: Error, state: &[u8]) -> Error {
         let kept = rescue::elsewhere(&self.path.with_extension("")).with_extension("checkpoint");
         match checkpoint::store(&kept, &self.header, state) {
-            Ok(()) => {
-                let message = format!("{error}; it is kept as `{}`", kept.display());
-                let (kept, path) = (kept.display(), self.path.display());
-                let help = format!("when there is room: mv '{kept}' '{path}', and `netloom resume` goes on");
-                Error::new(ErrorKind::Output, message).with_help(help)
-            }
+            Ok(()) => checkpoint::kept_elsewhere(&error, &kept, &self.path),
             Err(again) => {
                 Error::new(ErrorKind::Output, format!("{error}; nor can it be kept elsewhere: {again}"))
             }
@@ -215,7 +210,7 @@ impl Signals {
     }
 
     /// How often it was asked to save.
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         let more = usize::from(self.save.swap(false, Ordering::Relaxed));
         self.asked.fetch_add(more, Ordering::Relaxed) + more
     }

@@ -223,7 +223,7 @@ fn experiment(scenario: &str, rules: &str) -> Result<String, Error> {
         _ => {
             let known = "plain, maxmin, CM02, LV08, SMPI, with _default or _nocross";
             let message = format!("scenario `{scenario}`: there are no rules `{rules}`");
-            return Err(Error::new(ErrorKind::Input, message).with_help(known.to_owned()));
+            return Err(Error::new(ErrorKind::Input, message).with_help(known));
         }
     };
     let name = json!(format!("{scenario} {rules}"));

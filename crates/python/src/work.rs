@@ -4,7 +4,7 @@ use crate::{attend::Board, program::PROGRAM};
 use humantime::format_rfc3339;
 use netloom::{
     Error, ErrorKind, Input, MemoryLimit, Prepared, Registry, RunOptions, Watcher,
-    checkpoint::{self, Header},
+    checkpoint::{self, Ended, Header},
     execute::execute_saved,
     input::read_file,
     model::Finished,
@@ -136,6 +136,10 @@ pub fn resume(
         // Its results are there, and the checkpoint is of no more use.
         let _ = std::fs::remove_file(path);
         return Ok(());
+    }
+    if header.ended {
+        let Ended { manifest, finished } = Ended::read(&state, &path)?;
+        return Target { directory: &directory, force: header.force }.store(&manifest, &finished);
     }
     let threads = threads.unwrap_or(header.threads);
     let (options, input) = (header.options(Some(threads), memory), header.input());

@@ -56,7 +56,7 @@ pub fn parts(jobs: &[JobSetup], kept: Kept, open: &dyn Fn(usize) -> u64) -> Vec<
 }
 
 /// Bytes of a rank: its place, queues, the cursor of its program.
-const RANK: u64 = 1 << 10;
+pub const RANK: u64 = 1 << 10;
 
 /// What all predictions for these jobs have: their ranks, and operations of programs that come as graphs.
 #[must_use]

@@ -5,6 +5,7 @@
 //! hidden directories of [`crate::output`]: whoever holds it may tidy them.
 
 use crate::{manifest::is_ours, output::OutputError};
+use base::{process, visible};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
@@ -60,6 +61,7 @@ impl Claim {
     /// # Errors
     /// [`OutputError::Claimed`] if another process holds it, and as [`OutputError`] says.
     pub fn take(dir: &Path) -> Result<Self, OutputError> {
+        check_name(dir)?;
         let lock = hidden(dir, "lock").ok_or_else(|| OutputError::Unusable(dir.to_owned()))?;
         let mut claim = Self { dir: dir.to_owned(), lock, file: None, traces: Traces::default() };
         claim.make_parents()?;
@@ -135,7 +137,10 @@ impl Claim {
             let back = whole.unwrap_or(of("old")[0]);
             fs::rename(back, &self.dir).map_err(|e| refused(back, e))?;
             let what = if whole.is_some() { "its results were complete" } else { "the run before is back" };
-            done.push(format!("`{}`: a run was killed while it was replaced; {what}", self.dir.display()));
+            done.push(format!(
+                "`{}`: a run was killed while it was replaced; {what}",
+                visible::path(&self.dir)
+            ));
         }
         for Leftover { path, kind } in left.iter().filter(|l| l.path.symlink_metadata().is_ok()) {
             let (removed, what) = match *kind {
@@ -144,7 +149,7 @@ impl Claim {
                 _ => (fs::remove_dir_all(path), "half results"),
             };
             removed.map_err(|e| refused(path, e))?;
-            done.push(format!("`{}`: {what} of a killed run, removed", path.display()));
+            done.push(format!("`{}`: {what} of a killed run, removed", visible::path(path)));
         }
         Ok(done)
     }
@@ -192,7 +197,7 @@ fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> 
         let path = entry.map_err(|e| refused(folder, e))?.path();
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
         if let Some((of, kind, process)) = parse(name)
-            && !is_alive(process)
+            && !process::is_alive(process)
             && (if kind == "checkpoint" { is_checkpoint(&path, true) } else { is_all_ours(&path) })
         {
             found.push((of.to_owned(), Leftover { path, kind }));
@@ -220,27 +225,43 @@ pub fn left_in(folder: &Path) -> Result<Vec<String>, OutputError> {
     Ok(names)
 }
 
-/// The output directory that a hidden name belongs to, and what it is: `.DIR.partial-PID-N`, `.DIR.old-PID-N`, `DIR.checkpoint.partial-PID`.
-fn parse(name: &str) -> Option<(&str, &'static str, u32)> {
+/// Refuses names of what lies beside output directories: what is called so is taken for a part of another run.
+///
+/// # Errors
+/// [`OutputError::Reserved`] if it is such a name.
+pub fn check_name(dir: &Path) -> Result<(), OutputError> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let lock =
+        name.strip_prefix('.').is_some_and(|name| name.len() > ".lock".len() && name.ends_with(".lock"));
+    let what = match parse(&name) {
+        _ if name.ends_with(".checkpoint") => "a run's checkpoint",
+        _ if lock => "the lock of a run that is under way",
+        Some((_, "checkpoint", _)) => "half a checkpoint",
+        Some((_, "old", _)) => "a run that is being replaced",
+        Some(_) => "half the results of a run",
+        None => return Ok(()),
+    };
+    Err(OutputError::Reserved { dir: dir.to_owned(), what })
+}
+
+/// The output directory that a hidden name belongs to, and what it is: `.DIR.partial-PID-N`, `.DIR.old-PID-N`, `DIR.checkpoint.partial-PID`;
+/// of the process its mark, in older versions its number alone. Points of a sweep and runs of a study are not claimed one by one, and theirs are let
+/// alone while they work.
+fn parse(name: &str) -> Option<(&str, &'static str, &str)> {
     if let Some((of, process)) = name.rsplit_once(".checkpoint.partial-") {
-        return Some((of, "checkpoint", process.parse().ok()?)).filter(|_| !of.is_empty());
+        return Some((of, "checkpoint", process)).filter(|_| !of.is_empty() && process::is_mark(process));
     }
     for kind in ["partial", "old"] {
         if let Some((of, rest)) = name.strip_prefix('.')?.rsplit_once(&format!(".{kind}-"))
             && let Some((process, n)) = rest.split_once('-')
-            && let (Ok(process), Ok(_)) = (process.parse(), n.parse::<u32>())
+            && process::is_mark(process)
+            && n.parse::<u32>().is_ok()
             && !of.is_empty()
         {
             return Some((of, kind, process));
         }
     }
     None
-}
-
-/// True of a process of this machine, as far as the system says: points of a sweep and runs of a study are not claimed one by one, and theirs are
-/// let alone while they work.
-fn is_alive(process: u32) -> bool {
-    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// True of a directory that holds nothing but what a run writes: a foreign one of such a name is let alone.
@@ -349,19 +370,44 @@ mod tests {
 
     #[test]
     fn names_of_leftovers_are_recognised() {
-        assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial", 12)));
-        assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old", 12)));
-        assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint", 7)));
+        assert_eq!(parse(".run.partial-12-0"), Some(("run", "partial", "12")));
+        assert_eq!(parse(".a.b.old-12-3"), Some(("a.b", "old", "12")));
+        assert_eq!(parse("run.checkpoint.partial-7"), Some(("run", "checkpoint", "7")));
+        assert_eq!(parse(".run.partial-12.345-0"), Some(("run", "partial", "12.345")));
+        assert_eq!(parse("run.checkpoint.partial-7.8"), Some(("run", "checkpoint", "7.8")));
         for other in [
             "run.partial-1-0",
             ".run.partial-1",
             ".run.partial-x-0",
+            ".run.partial-1.x-0",
+            "run.checkpoint.partial-1.",
             ".partial-1-0",
             "run.checkpoint",
             ".run.lock",
         ] {
             assert_eq!(parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn names_of_our_own_are_no_output() {
+        let root = tempfile::tempdir().unwrap();
+        let taken = |name: &str| Claim::take(&root.path().join(name));
+        for name in [
+            "b.checkpoint",
+            ".checkpoint",
+            ".b.lock",
+            ".b.partial-12-0",
+            ".b.partial-12.345-0",
+            ".b.old-12-3",
+            "b.checkpoint.partial-7",
+        ] {
+            assert!(matches!(taken(name), Err(OutputError::Reserved { .. })), "{name}");
+        }
+        for name in ["checkpoint", "b.checkpoints", "b.lock", ".lock", "b.partial-12-0", ".b.old"] {
+            assert!(taken(name).is_ok(), "{name}");
+        }
+        assert_eq!(names(root.path()), [""; 0]);
     }
 
     /// Makes a directory that looks like a run, complete or not.
@@ -399,15 +445,22 @@ mod tests {
         fs::write(root.join(".run.partial-4194305-1/thesis.tex"), "words").unwrap();
         // Of a process that is at work: it will end what it began.
         let own = format!("run.checkpoint.partial-{}", std::process::id());
+        let marked = format!("run.checkpoint.partial-{}", process::mark());
         fs::write(root.join(&own), "half").unwrap();
+        fs::write(root.join(&marked), "netloom che").unwrap();
+        // Of one that had the number of this process before it.
+        if marked != own {
+            fs::write(root.join(format!("{own}.1")), "netloom che").unwrap();
+        }
         assert_eq!(left_in(root).unwrap(), ["other", "run", "third"]);
         let claim = Claim::take(&root.join("run")).unwrap();
-        assert_eq!(claim.tidy().unwrap().len(), 2);
+        assert_eq!(claim.tidy().unwrap().len(), 2 + usize::from(marked != own));
         drop(claim);
         let foreign = "run.checkpoint.partial-4194306";
         let hidden = [".foreign.lock", ".other.partial-4194305-0", ".run.partial-4194305-1", ".third.lock"];
-        let mut left: Vec<&str> = hidden.into_iter().chain([own.as_str(), foreign]).collect();
+        let mut left: Vec<&str> = hidden.into_iter().chain([own.as_str(), foreign, &marked]).collect();
         left.sort_unstable();
+        left.dedup();
         assert_eq!(names(root), left);
     }
 

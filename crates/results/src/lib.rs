@@ -11,6 +11,7 @@ pub mod compare;
 pub mod compared;
 pub mod csv_out;
 pub mod flags;
+pub mod gate;
 pub mod histogram;
 mod manifest;
 pub mod marks;
@@ -21,6 +22,7 @@ pub mod output;
 pub mod paraver_out;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;
+pub mod raw;
 pub mod recorded;
 pub mod rescue;
 pub mod slow_down;

@@ -5,13 +5,14 @@
 
 pub use crate::manifest::{Input, Manifest};
 use crate::{
+    gate::{Gate, Gated, LEFT},
     manifest::{MANIFEST, PAGE, entries, foreign, is_ours},
     otf2_out, paraver_out,
     summary::{SCHEMA, Summary},
     table::Table,
     timeline,
 };
-use base::visible;
+use base::{process, visible};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -83,16 +84,24 @@ pub fn read_messages(dir: &Path) -> Result<Option<Table>, String> {
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The directory exists and may not be replaced.
-    #[error("`{}` exists already", .0.display())]
+    #[error("`{}` exists already", visible::path(.0))]
     Exists(PathBuf),
     /// It may be replaced, but holds something that no run wrote.
-    #[error("`{}` is not an output directory of netloom: it is not empty and has no {MANIFEST} of netloom", .0.display())]
+    #[error("`{}` is not an output directory of netloom: it is not empty and has no {MANIFEST} of netloom", visible::path(.0))]
     NotOurs(PathBuf),
     /// It may be replaced and is a run's, but somebody put this file into it.
-    #[error("`{}` was not written by the run whose directory would be replaced", .0.display())]
+    #[error("`{}` was not written by the run whose directory would be replaced", visible::path(.0))]
     Foreign(PathBuf),
+    /// Its name is one of those that lie beside output directories.
+    #[error("`{}` cannot be an output: this is how {what} is called", visible::path(dir))]
+    Reserved {
+        /// The name that was wanted.
+        dir: PathBuf,
+        /// What is called so.
+        what: &'static str,
+    },
     /// Another process is about to write it.
-    #[error("`{}` is being written by another netloom ({by})", dir.display())]
+    #[error("`{}` is being written by another netloom ({by})", visible::path(dir))]
     Claimed {
         /// The output directory.
         dir: PathBuf,
@@ -100,10 +109,13 @@ pub enum OutputError {
         by: String,
     },
     /// The path is a file, or names no directory at all (such as `/`).
-    #[error("`{}` cannot be an output directory", .0.display())]
+    #[error("`{}` cannot be an output directory", visible::path(.0))]
     Unusable(PathBuf),
+    /// Whoever shut the gate took the results back.
+    #[error("{LEFT}")]
+    Left,
     /// The system refused.
-    #[error("cannot write `{}`: {source}", path.display())]
+    #[error("cannot write `{}`: {source}", visible::path(path))]
     Io {
         /// What was to be written.
         path: PathBuf,
@@ -137,6 +149,8 @@ pub struct Beside<'a> {
     pub page: Option<&'a str>,
     /// Tables also as CSV, where they are Parquet.
     pub csv: bool,
+    /// What may keep the results from being put in place.
+    pub gate: Option<&'a Gate>,
 }
 
 /// Writes `manifest.json`, `summary.json`, the page if there is one, and a file per table (Parquet, with CSV beside it if that is wanted; CSV alone in
@@ -152,19 +166,22 @@ pub fn write_run(
     force: bool,
     manifest: &Manifest,
     summary: &Summary,
-    Beside { tables, page, csv }: Beside<'_>,
+    Beside { tables, page, csv, gate }: Beside<'_>,
 ) -> Result<(), OutputError> {
     let dir = resolve(dir, force)?;
     let mut partial = PartialOutput::begin(&dir)?;
+    if let Some(gate) = gate {
+        gate.enter(&partial.path);
+    }
     if let Some(page) = page {
         partial.write(PAGE, page.as_bytes())?;
     }
     partial.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables.iter().filter(|table| !table.is_internal()) {
         #[cfg(feature = "parquet")]
-        write_parquet(&partial.path, table, manifest, &summary.experiment)?;
+        write_parquet(&partial.path, table, manifest, &summary.experiment, gate)?;
         if csv || cfg!(not(feature = "parquet")) {
-            write_csv(&partial.path, table)?;
+            write_csv(&partial.path, table, gate)?;
         }
     }
     let table = |name: &str| tables.iter().find(|t| t.name() == name);
@@ -187,7 +204,10 @@ pub fn write_run(
     let manifest = Manifest { files, ..manifest.clone() };
     let json = serde_json::to_string_pretty(&manifest).expect("all keys are strings") + "\n";
     partial.write(MANIFEST, visible::screen(&json).as_bytes())?;
-    partial.publish(&dir)
+    match gate {
+        Some(gate) => gate.pass(|| partial.publish(&dir)).unwrap_or(Err(OutputError::Left)),
+        None => partial.publish(&dir),
+    }
 }
 
 /// Finds out whether the directory can be written, by making and removing the hidden directory that results are gathered in.
@@ -241,6 +261,7 @@ fn write_parquet(
     table: &Table,
     manifest: &Manifest,
     experiment: &serde_json::Value,
+    gate: Option<&Gate>,
 ) -> Result<(), OutputError> {
     let path = dir.join(format!("{}.parquet", table.name()));
     let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
@@ -257,15 +278,16 @@ fn write_parquet(
         table: table.name().to_owned(),
         message: e.to_string(),
     };
-    crate::parquet_out::write(table, &metadata, &file).map_err(|e| failed(&e))?;
+    crate::parquet_out::write(table, &metadata, Gated(&file, gate)).map_err(|e| failed(&e))?;
     file.sync_all().map_err(|e| failed(&e))
 }
 
 /// Where a CSV file came from stands in the manifest beside it.
-fn write_csv(dir: &Path, table: &Table) -> Result<(), OutputError> {
+fn write_csv(dir: &Path, table: &Table, gate: Option<&Gate>) -> Result<(), OutputError> {
     let path = dir.join(format!("{}.csv", table.name()));
     let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
-    crate::csv_out::write(table, &file).and_then(|()| file.sync_all()).map_err(|e| io_error(&path, e))
+    let written = crate::csv_out::write(table, Gated(&file, gate));
+    written.and_then(|()| file.sync_all()).map_err(|e| io_error(&path, e))
 }
 
 /// The hidden directory while it is being filled; removed on drop unless published.
@@ -341,7 +363,8 @@ impl Drop for PartialOutput {
 /// A hidden, unused name beside `dir`.
 fn sibling(dir: &Path, purpose: &str) -> PathBuf {
     let name = dir.file_name().expect("checked by `resolve`").to_string_lossy();
-    let path = |n: u32| dir.with_file_name(format!(".{name}.{purpose}-{}-{n}", std::process::id()));
+    let mark = process::mark();
+    let path = |n: u32| dir.with_file_name(format!(".{name}.{purpose}-{mark}-{n}"));
     (0..).map(path).find(|p| p.symlink_metadata().is_err()).expect("some name is free")
 }
 
@@ -425,7 +448,7 @@ mod tests {
     fn tables_are_csv_beside_parquet_where_that_is_wanted() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("run");
-        let beside = Beside { tables: &[sample(3)], csv: true, page: None };
+        let beside = Beside { tables: &[sample(3)], csv: true, ..Beside::default() };
         write_run(&dir, false, &manifest(), &full(), beside).unwrap();
         let parquet = cfg!(feature = "parquet").then_some("sample.parquet");
         let all: Vec<&str> = ["manifest.json", "sample.csv"].into_iter().chain(parquet).collect();

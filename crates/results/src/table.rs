@@ -59,9 +59,15 @@ impl Table {
     /// If the name has any other character.
     #[must_use]
     pub fn new(name: &str) -> Self {
+        Self::named(name).unwrap_or_else(|| panic!("`{name}` is no name for a table"))
+    }
+
+    /// The same of a name that somebody else gives; none if it is no name for a table.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-        assert!(!name.is_empty() && name.chars().all(good), "`{name}` is no name for a table");
-        Self { name: name.to_owned(), columns: Vec::new(), internal: false }
+        let table = || Self { name: name.to_owned(), columns: Vec::new(), internal: false };
+        (!name.is_empty() && name.chars().all(good)).then(table)
     }
 
     /// The same as a table that other results are made of and nobody is shown: it becomes no file.
@@ -228,6 +234,15 @@ impl Column {
 }
 
 impl TextColumn {
+    /// A column of these words, row by row as `codes` say; none if a word is there twice or a code has no word.
+    #[must_use]
+    pub fn of(words: Vec<String>, codes: Vec<u32>) -> Option<Self> {
+        let numbers = 0..u32::try_from(words.len()).ok()?;
+        let code_of: SortedMap<String, u32> = words.iter().cloned().zip(numbers.clone()).collect();
+        let sound = code_of.len() == words.len() && codes.iter().all(|code| numbers.contains(code));
+        sound.then_some(Self { words, codes, code_of })
+    }
+
     /// Appends a text.
     pub fn push(&mut self, text: &str) {
         let code = match self.code_of.get(text) {

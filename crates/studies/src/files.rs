@@ -1,9 +1,13 @@
 //! Files of studies: those that are part of this crate, or a directory's.
 
+use base::scratch::Scratch;
 use netloom::{
     Error, ErrorKind, Input, Prepared, Registry, RunOptions, Watcher, input::read_file, prepare::prepare_text,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 /// File that makes a directory a study.
 pub const FILE: &str = "published.toml";
@@ -73,10 +77,10 @@ impl Place {
             Self::Own => Files {
                 directory: Path::new("studies").join(study),
                 own: OWN.iter().find(|(name, _)| *name == study).map(|(_, files)| *files),
-                unpacked: Some(Unpacked::of(study)),
+                unpacked: Mutex::default(),
             },
             Self::Directory(directory) => {
-                Files { directory: directory.join(study), own: None, unpacked: None }
+                Files { directory: directory.join(study), own: None, unpacked: Mutex::default() }
             }
         }
     }
@@ -87,25 +91,8 @@ pub struct Files {
     /// Where they are; if they are [`Files::own`], where they are in the repository.
     directory: PathBuf,
     own: Option<&'static [(&'static str, &'static str)]>,
-    /// A directory with all files, where experiments name some of them.
-    unpacked: Option<Unpacked>,
-}
-
-/// A directory for the files of a study that vanishes with them, if it was made.
-struct Unpacked(PathBuf);
-
-impl Unpacked {
-    fn of(study: &str) -> Self {
-        let thread = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "-");
-        Self(std::env::temp_dir().join(format!("netloom-{study}-{}-{thread}", std::process::id())))
-    }
-}
-
-impl Drop for Unpacked {
-    fn drop(&mut self) {
-        // A directory that stays is no reason to fail.
-        drop(std::fs::remove_dir_all(&self.0));
-    }
+    /// A directory with all files, where experiments name some of them; it vanishes with this.
+    unpacked: Mutex<Option<Scratch>>,
 }
 
 impl Files {
@@ -146,18 +133,24 @@ impl Files {
     }
 
     /// Where an experiment is whose program of ranks is a file too: those are read from disk, so all files are written there.
-    fn unpacked(&self) -> Result<Option<&Path>, Error> {
+    fn unpacked(&self) -> Result<Option<PathBuf>, Error> {
         let files = self.own.unwrap_or_default();
         let named = files.iter().any(|(name, _)| name.ends_with(".ranks"));
-        let Some(Unpacked(folder)) = self.unpacked.as_ref().filter(|_| named) else { return Ok(None) };
-        let mut written = std::fs::create_dir_all(folder);
-        for (file, text) in files {
-            written = written.and_then(|()| std::fs::write(folder.join(file), text));
+        if !named {
+            return Ok(None);
         }
-        let failed =
-            |e| Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", folder.display()));
-        written.map_err(failed)?;
-        Ok(Some(folder))
+        let failed = |folder: &Path, e| {
+            Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", folder.display()))
+        };
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if unpacked.is_none() {
+            let made = Scratch::new("files").map_err(|e| failed(&std::env::temp_dir(), e))?;
+            for (file, text) in files {
+                std::fs::write(made.path().join(file), text).map_err(|e| failed(made.path(), e))?;
+            }
+            *unpacked = Some(made);
+        }
+        Ok(unpacked.as_ref().map(|made| made.path().to_owned()))
     }
 
     /// An experiment of the study with overrides, ready to run.

@@ -7,6 +7,7 @@ use crate::{
     hybrid,
     line::Line,
 };
+use base::scratch::Scratch;
 use netloom::{
     Error, ErrorKind, Watcher,
     scenarios::{self, Wanted},
@@ -21,12 +22,14 @@ pub const SPECIAL: Special = Special { name: "simgrid", compute, verify: None };
 const LEAST: f64 = 1e-13;
 
 fn compute(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Computed, Error> {
-    let folder = std::env::temp_dir().join(format!("netloom-simgrid-{}", std::process::id()));
+    let folder = Scratch::new("simgrid").map_err(|e| {
+        let folder = std::env::temp_dir();
+        Error::new(ErrorKind::Output, format!("cannot write in `{}`: {e}", folder.display()))
+    })?;
     let read = scenarios::read(&files.text("scenarios.json")?);
     let all = read.map_err(|e| Error::new(ErrorKind::Input, format!("scenarios.json: {e}")))?;
-    let found = scenarios::run_all(&all, &folder, &Wanted::default(), watcher);
-    // A directory that stays is no reason to fail.
-    drop(std::fs::remove_dir_all(&folder));
+    let found = scenarios::run_all(&all, folder.path(), &Wanted::default(), watcher);
+    drop(folder);
     let found = found?;
     if let Some(out) = &asked.out {
         hybrid::write(out, "completion-times", &figure(&found).svg())?;

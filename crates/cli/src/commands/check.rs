@@ -74,7 +74,7 @@ fn gains(prepared: &Prepared) -> Result<(Vec<String>, Json), Error> {
 
 fn text(prepared: &Prepared, programs: &Programs) -> String {
     let run = &*prepared.run;
-    let mut lines = vec![("experiment", prepared.file.0.clone())];
+    let mut lines = vec![("experiment", base::visible::name(&prepared.file.0).into_owned())];
     if let Some(fabric) = run.fabric() {
         let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports().len());
         let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");

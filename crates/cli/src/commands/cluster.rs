@@ -155,8 +155,7 @@ fn paths(network: &cluster::Network, args: &RouteArgs, console: &mut Console<'_>
         let message = "there is no routing whose paths could be written";
         return Err(usage(message, "give an experiment with [fabric] and [routing]"));
     };
-    let written =
-        write(fabric, routing.as_ref()).map_err(|why| Error::new(ErrorKind::Experiment, why.to_string()))?;
+    let written = write(fabric, routing.as_ref())?;
     if written.drawn {
         console.remark("note: packets draw their way; all are written, and who reads them draws evenly at the first router");
     }

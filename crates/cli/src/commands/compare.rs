@@ -33,7 +33,7 @@ pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
     let comparison = compare(a_side, b_side, &tolerances);
     match args.format {
         Format::Text => {
-            let names = [a_path, b_path].map(|path| path.display().to_string());
+            let names = [a_path, b_path].map(base::visible::path);
             console.print(&text(&comparison, [&names[0], &names[1]], [&a.0, &b.0]))?;
         }
         Format::Json => {

@@ -121,7 +121,7 @@ fn unused(args: &CongestionArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn usage(message: impl Into<String>) -> Error {
+fn usage(message: impl AsRef<str>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
@@ -160,7 +160,8 @@ fn plan(subnet: &Subnet, args: &CongestionArgs) -> Result<Plan, Error> {
 fn show(subnet: &Subnet, plan: &Plan, args: &CongestionArgs, console: &mut Console<'_>) -> Result<(), Error> {
     let (mut text, mut hosts) = (String::new(), Vec::new());
     plan.hosts(0, &mut hosts);
-    let name = |rank: PlanRank| &subnet.nodes[subnet.hosts[hosts[rank.index()] as usize] as usize].name;
+    let node = |rank: PlanRank| &subnet.nodes[subnet.hosts[hosts[rank.index()] as usize] as usize];
+    let name = |rank| base::visible::name(&node(rank).name);
     if args.print_hosts {
         for rank in PlanRank::first(hosts.len() as u32) {
             let _ = writeln!(text, "rank {rank}: {}", name(rank));

@@ -12,11 +12,12 @@ use crate::{
 use flow::scenarios;
 use netloom::{
     Error, ErrorKind,
+    base::scratch::Scratch,
     input::{MAX_FILE_OF_SCENARIOS, read_file_of},
     scenarios::{Line, Wanted, run_all},
 };
 use serde_json::{Value as Json, json};
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, io, path::Path};
 
 /// Writes and runs the scenarios of a file.
 ///
@@ -32,13 +33,12 @@ pub fn scenarios(args: &ScenarioArgs, console: &mut Console<'_>) -> Outcome {
             return Err(Error::new(ErrorKind::Usage, format!("there is no scenario `{name}`")));
         }
     }
-    let hidden = std::env::temp_dir().join(format!("netloom-scenarios-{}", std::process::id()));
-    let directory = args.out.as_ref().unwrap_or(&hidden);
+    let unmade = |e: io::Error| Error::new(ErrorKind::Output, format!("cannot make a directory: {e}"));
+    let hidden = args.out.is_none().then(|| Scratch::new("scenarios").map_err(unmade)).transpose()?;
+    let directory = args.out.as_deref().or(hidden.as_ref().map(Scratch::path)).unwrap_or(Path::new(""));
     let wanted = Wanted { rules: args.rules.clone(), no_run: args.no_run };
     let lines = run_all(&all, directory, &wanted, &Terminal::new(console));
-    if args.out.is_none() {
-        let _ = fs::remove_dir_all(&hidden);
-    }
+    drop(hidden);
     let lines = lines?;
     console.answer(args.format, &table(&lines), &object(&lines))?;
     Ok(if lines.iter().all(|l| l.within) { Exit::Done } else { Exit::Differences })

@@ -10,7 +10,11 @@ use fabric::{
     graph::Fabric,
     subnet::Subnet,
 };
-use netloom::{Error, ErrorKind, part_file};
+use netloom::{
+    Error, ErrorKind,
+    memory::{Sheet, unwritten},
+    part_file,
+};
 use std::path::Path;
 
 /// A subnet in any form; DOT is ORCS's.
@@ -18,14 +22,12 @@ use std::path::Path;
 /// # Errors
 /// If the form needs what the subnet lacks.
 pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Error> {
-    let mut out = Vec::new();
+    let mut out = Sheet::default();
     let lacking = |what: &str| {
         Error::new(ErrorKind::Usage, format!("this form holds {what}, and the network has none"))
             .with_help("compute them with --engine")
     };
     let identified = || subnet.identified().map_err(|e| Error::new(ErrorKind::Experiment, e));
-    let failed =
-        |e: std::io::Error| Error::new(ErrorKind::Internal, format!("cannot write the network: {e}"));
     match form {
         Form::Dot | Form::Orcs => write::dot(subnet, &mut out),
         Form::Net | Form::Ibnetdiscover => {
@@ -52,8 +54,8 @@ pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Error> {
             return drawn(&fabric, form);
         }
     }
-    .map_err(failed)?;
-    Ok(out)
+    .map_err(|e| unwritten(&e))?;
+    Ok(out.0)
 }
 
 /// A fabric in one of the forms for people and for topology `graph`.

@@ -5,6 +5,7 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
+use base::visible::path;
 use netloom::starts::{STARTS, find};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -26,12 +27,13 @@ pub fn init(args: &InitArgs, console: &mut Console<'_>) -> Outcome {
     let start = find(kind)?;
     let directory: &Path = args.out.as_deref().unwrap_or(Path::new(start.name));
     let written: Vec<PathBuf> = start.write(directory)?;
-    let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+    let paths: Vec<String> = written.iter().map(|file| file.display().to_string()).collect();
     match args.format {
         Format::Text => {
             let next =
                 start.commands().into_iter().map(|command| format!("  {command}\n")).collect::<String>();
-            console.print(&format!("{}\n\nin `{}`:\n{next}", paths.join("\n"), directory.display()))?;
+            let shown: String = written.iter().map(|file| path(file) + "\n").collect();
+            console.print(&format!("{shown}\nin `{}`:\n{next}", path(directory)))?;
         }
         Format::Json => console.print_json(&json!({"files": paths, "commands": start.commands()}))?,
     }

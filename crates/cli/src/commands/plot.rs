@@ -26,13 +26,14 @@ pub fn plot(args: &PlotArgs, console: &mut Console<'_>) -> Outcome {
         );
     }
     let _claim = ours::claim(&args.out)?;
-    let mut written = Vec::new();
+    let (mut written, mut shown) = (Vec::new(), String::new());
     for spec in &kept.series.plots {
         let figure = figure(spec, &kept.series.sweep.axes, &kept.rows)?;
         figure.remarks.iter().for_each(|remark| console.remark(&format!("note: {remark}")));
         let files = put(&figure.plot, &args.out, &figure.name)?;
+        shown.extend(files.iter().map(|file| base::visible::path(file) + "\n"));
         written.extend(files.iter().map(|path| path.display().to_string()));
     }
-    console.answer(args.format, &(written.join("\n") + "\n"), &json!({"figures": written}))?;
+    console.answer(args.format, &shown, &json!({"figures": written}))?;
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
+use base::visible::path;
 use netloom::record::{Recording, build, record};
 use serde_json::{Map, json};
 
@@ -15,7 +16,7 @@ use serde_json::{Map, json};
 pub fn run(args: &RecordArgs, console: &mut Console<'_>) -> Outcome {
     if let Some(RecordCommand::Build { dir, format }) = &args.command {
         let library = build(dir)?;
-        console.answer(*format, &format!("{}\n", library.display()), &json!({"library": library}))?;
+        console.answer(*format, &(path(&library) + "\n"), &json!({"library": library}))?;
         return Ok(Exit::Done);
     }
     let Some(out) = &args.out else { return Ok(Exit::Usage) };
@@ -28,6 +29,6 @@ pub fn run(args: &RecordArgs, console: &mut Console<'_>) -> Outcome {
     let (ranks, lines) = (recorded.ranks, recorded.lines);
     let missing: Map<_, _> = recorded.missing.iter().map(|(n, count)| (n.clone(), json!(count))).collect();
     let object = json!({"file": out, "ranks": ranks, "lines": lines, "missing": missing});
-    console.answer(args.format, &format!("{}: {ranks} ranks, {lines} lines\n", out.display()), &object)?;
+    console.answer(args.format, &format!("{}: {ranks} ranks, {lines} lines\n", path(out)), &object)?;
     Ok(Exit::Done)
 }

@@ -14,6 +14,7 @@ use serde_json::json;
 pub fn report(args: &ReportArgs, console: &mut Console<'_>) -> Outcome {
     let written = netloom::page::write(&args.dirs, args.out.as_deref(), args.svg.as_deref(), args.force)?;
     let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    console.answer(args.format, &(paths.join("\n") + "\n"), &json!({"written": paths}))?;
+    let shown: String = written.iter().map(|path| base::visible::path(path) + "\n").collect();
+    console.answer(args.format, &shown, &json!({"written": paths}))?;
     Ok(Exit::Done)
 }

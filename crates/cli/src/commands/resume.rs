@@ -1,6 +1,6 @@
 //! `netloom resume DIR`: go on with a run that left a checkpoint, to the results that it would have had.
 
-use super::run::{conclude, print_summary};
+use super::run::{conclude, print_summary, store};
 use crate::{
     args::{Format, ResumeArgs},
     console::Console,
@@ -12,7 +12,7 @@ use crate::{
 use netloom::{
     Error, ErrorKind, Registry, RunOptions,
     base::world::World,
-    checkpoint::{self, Header},
+    checkpoint::{self, Ended, Header},
     execute::execute_saved,
     output::{self, Begun, Target, inputs},
     prepare::prepare_text,
@@ -49,6 +49,13 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         let _ = std::fs::remove_file(path);
         return print_stored(summary, stored, args.format, console);
     }
+    if header.ended {
+        let (ended, target) = (Ended::read(&state, &path)?, Target { directory: &dir, force: header.force });
+        if world.is_first() {
+            return store(&target, &header, ended, &heeded, args.format, console);
+        }
+        return print_summary(&ended.finished.summary, args.format, console);
+    }
     let threads = args.threads.unwrap_or(header.threads);
     let options = RunOptions { ranks: world.ranks(), ..header.options(args.threads, args.memory_limit) };
     let input = header.input();
@@ -74,7 +81,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         false => e,
     })?;
     let target = Target { directory: &dir, force };
-    conclude(&prepared, &finished, Some(target), Begun { started, inputs }, args.format, console)
+    conclude(&prepared, finished, Some((target, &heeded)), Begun { started, inputs }, args.format, console)
 }
 
 /// Prints a summary that was stored, as JSON as it is: numbers that are read and written again may end in another digit.

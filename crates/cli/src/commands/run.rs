@@ -13,7 +13,8 @@ use model::{Finished, setup::Measure};
 use netloom::{
     Prepared, Registry, RunOptions,
     base::world::World,
-    estimate,
+    checkpoint::{Ended, Header},
+    ending, estimate,
     execute::execute_saved,
     idle_processors,
     output::{self, Begun, Target, inputs},
@@ -67,7 +68,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
     let registry = Registry::standard();
     let finished =
         estimate::add(args.estimate_error, &registry, &prepared, finished, &Terminal::new(console))?;
-    let outcome = conclude(&prepared, &finished, target, begun, args.format, console);
+    let target = target.zip(heeded.as_ref());
+    let outcome = conclude(&prepared, finished, target, begun, args.format, console);
     drop(claim);
     outcome
 }
@@ -78,25 +80,43 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
 /// If it cannot be stored or printed.
 pub fn conclude(
     prepared: &Prepared,
-    finished: &Finished,
-    target: Option<Target<'_>>,
+    finished: Finished,
+    target: Option<(Target<'_>, &signals::Heeded)>,
     begun: Begun,
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    if let Some(target) = target.filter(|_| prepared.world.is_first()) {
-        let ended = format_rfc3339(SystemTime::now()).to_string();
-        Terminal::new(console).phase(&format!("writing {}", target.directory.display()));
-        let stored = target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished);
-        // What was simulated is shown, whatever became of the files.
-        let shown = print_summary(&finished.summary, format, console);
-        return stored.and(shown);
+    if let Some((target, heeded)) = target.filter(|_| prepared.world.is_first()) {
+        let end = format_rfc3339(SystemTime::now()).to_string();
+        let header = output::header(&target, &PROGRAM, prepared, &begun)?;
+        let manifest = output::manifest(&PROGRAM, prepared, &finished, begun, end);
+        return store(&target, &header, Ended { manifest, finished }, heeded, format, console);
     } else if estimate::measure(prepared) != Measure::default()
         || finished.summary.experiment["output"]["csv"] == true
     {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
     print_summary(&finished.summary, format, console)
+}
+
+/// Stores what a run left, heeding signals, and prints its summary: what was simulated is shown, whatever became of the files.
+///
+/// # Errors
+/// If it cannot be stored or printed.
+pub fn store(
+    target: &Target<'_>,
+    header: &Header,
+    ended: Ended,
+    heeded: &signals::Heeded,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Outcome {
+    let ended = Arc::new(ended);
+    let terminal = Terminal::new(console);
+    terminal.phase(&format!("writing {}", base::visible::path(target.directory)));
+    let stored = ending::store(target, header, &ended, &heeded.signals, &terminal);
+    drop(terminal);
+    stored.and(print_summary(&ended.finished.summary, format, console))
 }
 
 /// Prints a summary; its verdict is the exit status.

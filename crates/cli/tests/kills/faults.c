@@ -5,7 +5,8 @@
  *   FAULTS_AT=N        the N-th call, from 1 (0 or none: nothing goes wrong)
  *   FAULTS_KIND=..     kill: the process dies before the call; half: after half of it (half of what is written);
  *                      full: this call and all later ones that need room fail by ENOSPC; io: this one fails by EIO;
- *                      interrupted: EINTR once; short: one byte is written, or read
+ *                      interrupted: EINTR once; short: one byte is written, or read;
+ *                      asked: the process is asked to leave (SIGTERM) while the call takes half a second
  *   FAULTS_LOG=FILE    one line for each call: its number, name and path */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -68,6 +69,10 @@ static enum fate count(const char *name, const char *path, int room, int again) 
     if (n != chosen) return GOES_WELL;
     if (kind_is("kill")) die();
     if (kind_is("half")) return DIES_AFTER;
+    if (kind_is("asked")) {
+        kill(getpid(), SIGTERM);
+        usleep(500000);
+    }
     if (kind_is("io")) {
         errno = EIO;
         return FAILS;

@@ -36,6 +36,8 @@ pub enum Unwritten {
     Many(TerminalId, TerminalId),
     /// Packets leave for this terminal on another channel than the first, which a table cannot say.
     Leaves(TerminalId),
+    /// The paths do not fit in memory; how much they need.
+    Memory(String),
 }
 
 /// The ways of a routing as text, and whether packets draw among them.
@@ -95,8 +97,12 @@ fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Un
         return Err(Unwritten::Adaptive);
     }
     let ends: Vec<TerminalId> = fabric.reachable().collect();
+    let room = |pairs: usize| base::memory::takes(pairs as u64 * PAIR).map_err(Unwritten::Memory);
+    room(ends.len() * ends.len() / fabric.planes().max(1) as usize)?;
     let mut all = Vec::new();
     for &source in &ends {
+        // Long ways, and many, take more.
+        room(ends.len())?;
         // No packet changes its plane.
         let others = ends.iter().filter(|&&d| fabric.plane_of(d) == fabric.plane_of(source));
         for &destination in others.filter(|&&d| fabric.router_at(d) != fabric.router_at(source)) {
@@ -106,12 +112,20 @@ fn paths(fabric: &Fabric, routing: &dyn Routing) -> Result<(Vec<Pair>, bool), Un
     }
     let drawn = all.iter().any(|(.., paths)| paths.len() > 1);
     if drawn {
-        for (source, destination, paths) in &mut all {
+        for (number, (source, destination, paths)) in all.iter_mut().enumerate() {
+            if number.is_multiple_of(1 << 14) {
+                room(1 << 14)?;
+            }
             *paths = possible(fabric, routing, *source, *destination)?;
         }
     }
+    // The text and its rows.
+    room(all.len())?;
     Ok((all, drawn))
 }
+
+/// Bytes of a pair with one short path.
+const PAIR: u64 = 128;
 
 /// Lines `source destination port/vc ..`, for routing `source-routes`.
 ///
@@ -180,6 +194,7 @@ impl std::fmt::Display for Unwritten {
                 f,
                 "terminal {source} has more paths to terminal {destination}, or longer ones, than a file should hold ({MOST})"
             ),
+            Self::Memory(why) => write!(f, "the paths of all pairs do not fit: {why}"),
             Self::Leaves(destination) => {
                 write!(
                     f,
@@ -283,6 +298,15 @@ mod tests {
         let mesh = testing::grid(false, &[3, 3]);
         let adaptive = source_routes(&mesh, routing("minimal-adaptive", &mesh, &[]).as_ref());
         assert_eq!(adaptive.err(), Some(Unwritten::Adaptive));
+        let large = testing::grid(false, &[12, 12]);
+        let written = |limit| {
+            let write = || source_routes(&large, routing("dimension-order", &large, &[]).as_ref());
+            base::memory::within(Some(limit), write).0.map(|written| written.drawn)
+        };
+        if base::memory::available().is_some() {
+            assert!(matches!(written(1 << 10), Err(Unwritten::Memory(_))));
+        }
+        assert_eq!(written(8 << 30), Ok(false));
         let torus = testing::grid(true, &[5, 5]);
         let by_source = table(&torus, routing("dimension-order", &torus, &[]).as_ref());
         assert!(matches!(by_source.err(), Some(Unwritten::BySource { .. })));

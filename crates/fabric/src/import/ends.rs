@@ -174,6 +174,7 @@ impl Ends {
         notes.extend(self.strange.note());
         notes.extend(self.skipped.note(what));
         self.builder.notes = notes;
+        self.builder.tells_lids = true;
         for (&here, &(there, speed, _)) in &self.cables {
             if here < there {
                 self.builder.cable(here, there, speed);

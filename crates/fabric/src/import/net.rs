@@ -70,6 +70,8 @@ struct Cable {
     /// LID of the other end.
     peer_lid: u32,
     speed: Option<Speed>,
+    /// The words of a speed that nobody knows.
+    unknown: Option<String>,
     line: u64,
 }
 
@@ -102,6 +104,8 @@ struct File {
     skipped: Skipped,
     keep: Keep,
     strange: Strange,
+    /// It says LIDs, be they 0.
+    tells_lids: bool,
     /// Cables to nodes without a record, and the first of these nodes.
     strangers: (u32, String),
 }
@@ -215,7 +219,9 @@ impl File {
             0 => own.and_then(hex).unwrap_or(0),
             guid => guid,
         };
-        let lid = lid(fields)?.unwrap_or(0);
+        let lid = lid(fields)?;
+        self.tells_lids |= lid.is_some();
+        let lid = lid.unwrap_or(0);
         self.record_of[number as usize] = self.records.len() as u32;
         self.records.push(Record {
             what: What::of(word, description),
@@ -272,10 +278,10 @@ impl File {
             Some(Speed { width, ..Speed::USUAL })
         });
         let unknown = speed.is_none().then(|| fields.split_whitespace().find(|w| is_speed(w))).flatten();
-        if let Some(word) = unknown {
-            self.strange.count(word);
-        }
-        let peer_lid = lid(fields)?.unwrap_or(0);
+        let unknown = unknown.map(str::to_owned);
+        let peer_lid = lid(fields)?;
+        self.tells_lids |= own_lid.is_some() || peer_lid.is_some();
+        let peer_lid = peer_lid.unwrap_or(0);
         let peer = self.name(peer);
         let lid = own_lid.map(|lid| (lid, lmc));
         self.cables.push(Cable {
@@ -288,6 +294,7 @@ impl File {
             lid,
             peer_lid,
             speed,
+            unknown,
             line: number,
         });
         Ok(())
@@ -316,6 +323,7 @@ impl File {
             self.note_addresses(cable, &mut builder);
         }
         builder.left_out = self.left_out();
+        builder.tells_lids = self.tells_lids;
         builder.notes = self.notes();
         builder.finish(&lines.name)
     }
@@ -376,9 +384,21 @@ impl File {
                 lines.at(second, "", message);
             }
         }
-        let mut once: Vec<([End; 2], u32)> =
-            ends.into_iter().filter(|(a, b, _)| a < b).map(|(a, b, i)| ([a, b], i)).collect();
-        once.dedup_by_key(|(ends, _)| *ends);
+        ends.retain(|(a, b, _)| a < b);
+        // A cable that both of its ends tell is one, and has the speed of the line that has it first.
+        let groups = ends.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1));
+        let once: Vec<([End; 2], u32)> =
+            groups.clone().map(|lines| ([lines[0].0, lines[0].1], lines[0].2)).collect();
+        let unknown = |lines: &[(End, End, u32)]| {
+            let open = self.cables[lines[0].2 as usize].speed.is_none();
+            lines
+                .iter()
+                .filter(|_| open)
+                .find_map(|l| Some((l.2, self.cables[l.2 as usize].unknown.clone()?)))
+        };
+        let mut unknown: Vec<(u32, String)> = groups.filter_map(unknown).collect();
+        unknown.sort_unstable();
+        unknown.iter().for_each(|(_, word)| self.strange.count(word));
         once
     }
 

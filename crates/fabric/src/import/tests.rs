@@ -463,6 +463,48 @@ fn own_tables_are_read_back() {
     );
 }
 
+/// A file that says LIDs, all of them 0, is told of as one where some are; one that says none is not.
+#[test]
+fn dumps_without_any_identifier_are_reported() {
+    let zero =
+        ["lid 3", "lid 5", "lid 6", "lid 8"].iter().fold(DUMP.to_owned(), |t, lid| t.replace(lid, "lid 0"));
+    let notes = |text: &str| one("dump", text).unwrap().notes.join("\n");
+    assert!(notes(&zero).contains("2 nodes have local identifier 0, the first leaf"), "{}", notes(&zero));
+    let none = zero.replace(" lid 0", "").replace(" lid 7", "");
+    assert!(!notes(&none).contains("identifier"), "{}", notes(&none));
+    assert!(!notes(DUMP).contains("identifier"));
+}
+
+/// A cable that both of its ends tell counts once.
+#[test]
+fn unknown_speeds_count_by_cables() {
+    let dump = |of_switch: &str, of_host: &str| {
+        format!(
+            "switchguid=0x10(10)\nSwitch\t4 \"S-0000000000000010\"\t\t# \"leaf\" enhanced port 0 lid 3 lmc 0\n\
+             [1]\t\"H-0000000000000020\"[1](21)\t\t# \"node1\" lid 5 {of_switch}\n\
+             [2]\t\"H-0000000000000030\"[1](31)\t\t# \"node2\" lid 6 {of_switch}\n\n\
+             caguid=0x20\nCa\t1 \"H-0000000000000020\"\t\t# \"node1\"\n\
+             [1](21)\t\"S-0000000000000010\"[1]\t\t# lid 5 lmc 0 \"leaf\" lid 3 {of_host}\n\n\
+             caguid=0x30\nCa\t1 \"H-0000000000000030\"\t\t# \"node2\"\n\
+             [1](31)\t\"S-0000000000000010\"[2]\t\t# lid 6 lmc 0 \"leaf\" lid 3 {of_host}\n"
+        )
+    };
+    let counted = |text: &str| {
+        let subnet = one("dump", text).unwrap();
+        let note = subnet.notes.iter().find(|n| n.contains("unknown speed"));
+        (note.map(|n| n.split(' ').next().unwrap().to_owned()), subnet.edges[0].speed.to_string())
+    };
+    let usual = crate::subnet::Speed::USUAL.to_string();
+    assert_eq!(counted(&dump("4x???", "4x???")), (Some("2".to_owned()), usual.clone()));
+    for half in [dump("4x???", ""), dump("", "4x???"), dump("4x???", "4xHDR")] {
+        assert_eq!(counted(&half), (Some("2".to_owned()), usual.clone()));
+    }
+    // The line that tells a cable first says its speed.
+    for known in [dump("4xHDR", "4x???"), dump("4xHDR", "4xHDR"), dump("4xHDR", "")] {
+        assert_eq!(counted(&known), (None, "4xHDR".to_owned()));
+    }
+}
+
 /// A few bytes of DOT stand for few edges, in a chain as between subgraphs; and DOT tells of hosts alone.
 #[test]
 fn chains_of_dot_are_bounded() {

@@ -19,6 +19,8 @@ pub struct SubnetBuilder {
     pub left_out: Vec<Node>,
     /// What the reader skipped, a line each; they become [`Subnet::notes`].
     pub notes: Vec<String>,
+    /// The file says LIDs, be they 0: nodes without one are then reported.
+    pub tells_lids: bool,
 }
 
 /// A problem with a file as a whole.
@@ -40,13 +42,13 @@ impl SubnetBuilder {
     /// # Errors
     /// Two nodes with one GUID, no host at all, or more links than can be numbered.
     pub fn finish(self, file: &str) -> Result<Subnet, Vec<Problem>> {
-        let Self { nodes, mut edges, ordered, left_out, mut notes } = self;
+        let Self { nodes, mut edges, ordered, left_out, mut notes, tells_lids } = self;
         if edges.len() as u64 >= u64::from(NONE) {
             return Err(vec![whole(file, "there are too many links")]);
         }
         check_guids(&nodes, file)?;
         notes.extend(shared_lids(&nodes));
-        notes.extend(without_lid(&nodes, &left_out));
+        notes.extend(without_lid(&nodes, &left_out, tells_lids));
         let all = 0..nodes.len() as u32;
         let (switches, mut hosts): (Vec<u32>, Vec<u32>) =
             all.partition(|&n| nodes[n as usize].kind == Kind::Switch);
@@ -122,10 +124,10 @@ fn shared_lids(nodes: &[Node]) -> Option<String> {
     Some(format!("local identifier {lid} belongs to two nodes: {one} and {other}{more}"))
 }
 
-/// Nodes without a local identifier among others that have one, in one line.
-fn without_lid(nodes: &[Node], left_out: &[Node]) -> Option<String> {
+/// Nodes without a local identifier, in a file that says them or has some, in one line.
+fn without_lid(nodes: &[Node], left_out: &[Node], tells: bool) -> Option<String> {
     let mut without = nodes.iter().filter(|n| n.lid == 0);
-    let first = without.next().filter(|_| nodes.iter().chain(left_out).any(|n| n.lid != 0))?;
+    let first = without.next().filter(|_| tells || nodes.iter().chain(left_out).any(|n| n.lid != 0))?;
     let count = 1 + without.count();
     Some(format!(
         "{count} nodes have local identifier 0, the first {}: free ones stand in where tables are written",

@@ -11,11 +11,8 @@ use crate::{
     reference::{capitalised, classes, form, sentence, verdicts},
     registry::Registry,
 };
-use base::{param::Param, units::Family};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use base::{param::Param, scratch::Scratch, units::Family};
+use std::{fs, io, path::Path};
 
 /// A file of the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,48 +156,25 @@ struct Shown {
 
 /// An example with what it prints.
 fn shown(example: &Example, name: &str) -> Result<Shown, Error> {
-    let folder = Folder::new()?;
+    // For the files of one example.
+    let folder = Scratch::new("example").map_err(|e| failed(&std::env::temp_dir(), &e))?;
     let mut text = "\n## Example\n".to_owned();
     let experiment = [("example.toml".to_owned(), example.text.clone())];
     for (file, content) in experiment.iter().chain(&example.files) {
         let language = if file.ends_with(".toml") { "toml" } else { "text" };
         let named = if file == "example.toml" { String::new() } else { format!("\n`{file}`:\n") };
         text += &format!("{named}\n<!-- file: {file} -->\n```{language}\n{content}```\n");
-        folder.write(file, content)?;
+        let path = folder.path().join(file);
+        fs::write(&path, content).map_err(|e| failed(&path, &e))?;
     }
     text += &format!("\n```console\n$ {}\n", example.command);
-    let ran = ran(example, name, &folder.0)?;
+    let ran = ran(example, name, folder.path())?;
     let (printed, figure) = ran.map_or((Vec::new(), None), |ran| (ran.printed, ran.figure));
     for line in &printed {
         text += &format!("{line}\n");
     }
     text += if printed.is_empty() { "```\n" } else { "...\n```\n" };
     Ok(Shown { text, figure })
-}
-
-/// A directory for the files of one example; it vanishes at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, Error> {
-        let thread = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "-");
-        let name = format!("netloom-example-{}-{thread}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).map_err(|e| failed(&path, &e))?;
-        Ok(Self(path))
-    }
-
-    fn write(&self, file: &str, text: &str) -> Result<(), Error> {
-        let path = self.0.join(file);
-        fs::write(&path, text).map_err(|e| failed(&path, &e))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A directory that stays is no reason to fail.
-        drop(fs::remove_dir_all(&self.0));
-    }
 }
 
 fn failed(path: &Path, e: &io::Error) -> Error {

@@ -100,9 +100,8 @@ pub fn interference(
 
 /// Refuses what has no interference to tell; the name of the model.
 fn judge(experiment: &Experiment, name: &str, watcher: &dyn Watcher) -> Result<&'static str, Error> {
-    let refuse = |message: String, help: &str| {
-        Err(Error::new(ErrorKind::Experiment, message).with_help(help.to_owned()))
-    };
+    let refuse =
+        |message: String, help: &str| Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     let Some(model) = experiment.model.as_ref().map(|m| m.entry) else {
         return refuse(format!("`{name}` names no model"), "add `[model] kind`");
     };

@@ -4,7 +4,10 @@ use super::{
     points::Point,
     store::{FAILED, Record},
 };
-use base::sorted::SortedMap;
+use base::{
+    sorted::SortedMap,
+    visible::{name, path},
+};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
@@ -63,16 +66,16 @@ impl Outcome {
     pub fn text(&self, names: &[&str]) -> String {
         let kept = self.rows.iter().filter(|row| row.kept).count();
         let states: Vec<String> = self.states().iter().map(|(state, n)| format!("{n} {state}")).collect();
-        let mut text = format!("sweep       {}\nplanned     {}\n", self.file, self.line);
+        let mut text = format!("sweep       {}\nplanned     {}\n", name(&self.file), self.line);
         text += &format!("done        {} run now, {kept} kept from before\n", self.rows.len() - kept);
         text += &format!("states      {}\n", states.join(", "));
-        let tables = self.directory.join("points.csv");
-        let saturation = self.directory.join("saturation.csv");
+        let [tables, saturation] =
+            ["points.csv", "saturation.csv"].map(|name| path(&self.directory.join(name)));
         text += &match self.missing {
             0 if self.searched => {
-                format!("table       {}\nsaturation  {}\n", tables.display(), saturation.display())
+                format!("table       {tables}\nsaturation  {saturation}\n")
             }
-            0 => format!("table       {}\n", tables.display()),
+            0 => format!("table       {tables}\n"),
             n => format!("missing     {n} points of other shards; the table is written when all are there\n"),
         };
         for state in self.states().keys().filter(|state| **state != "ok") {

@@ -29,7 +29,11 @@ use crate::{
 };
 use base::{sorted::SortedSet, world::World};
 use model::Finished;
-use results::{claim::Claim, output::real, summary::State};
+use results::{
+    claim::{Claim, check_name},
+    output::real,
+    summary::State,
+};
 use std::{
     path::Path,
     sync::{
@@ -68,6 +72,7 @@ pub struct Asked<'a> {
 pub fn run(plan: &Plan, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Outcome, Error> {
     // Shards share a directory; two whole sweeps would write each other's tables.
     let _claim = asked.shard.is_none().then(|| Claim::take(&real(asked.out))).transpose()?;
+    check_name(asked.out)?;
     let store = Store::open(asked.out)?;
     store.tidy();
     let together = (asked.threads as usize).min(plan.chains.len()).max(1);

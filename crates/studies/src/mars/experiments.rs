@@ -2,6 +2,7 @@
 //! `DIR/experiments`, where `netloom run` takes them as they are; otherwise they vanish with the study.
 
 use crate::{asked::Asked, files::Files};
+use base::scratch::Scratch;
 use model::Finished;
 use netloom::{
     Error, ErrorKind, Input, Registry, RunOptions, Watcher, execute::execute, prepare::prepare_text,
@@ -10,7 +11,6 @@ use netloom::{
 use report::plot::Plot;
 use std::{
     fs,
-    io::{self, ErrorKind as Io},
     path::{Path, PathBuf},
 };
 
@@ -20,6 +20,8 @@ pub struct Experiments<'a> {
     asked: &'a Asked<'a>,
     watcher: &'a dyn Watcher,
     folder: PathBuf,
+    /// The folder, if it goes away with this.
+    _scratch: Option<Scratch>,
 }
 
 impl<'a> Experiments<'a> {
@@ -28,15 +30,13 @@ impl<'a> Experiments<'a> {
     /// # Errors
     /// If it cannot be made.
     pub fn new(files: &'a Files, asked: &'a Asked<'a>, watcher: &'a dyn Watcher) -> Result<Self, Error> {
-        let folder = match &asked.out {
-            Some(out) => {
-                let folder = out.join("experiments");
-                fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
-                folder
-            }
-            None => fresh(&std::env::temp_dir())?,
-        };
-        Ok(Self { files, asked, watcher, folder })
+        if let Some(out) = &asked.out {
+            let folder = out.join("experiments");
+            fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
+            return Ok(Self { files, asked, watcher, folder, _scratch: None });
+        }
+        let scratch = Scratch::new("mars").map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
+        Ok(Self { files, asked, watcher, folder: scratch.path().to_owned(), _scratch: Some(scratch) })
     }
 
     /// Says what is done now.
@@ -92,27 +92,6 @@ impl<'a> Experiments<'a> {
         }
         Ok(())
     }
-}
-
-impl Drop for Experiments<'_> {
-    fn drop(&mut self) {
-        if self.asked.out.is_none() {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-}
-
-/// A folder that nobody else has: the first number that is free is taken by making it.
-fn fresh(parent: &Path) -> Result<PathBuf, Error> {
-    let name = |number: u32| parent.join(format!("netloom-mars-{}-{number}", std::process::id()));
-    for number in 0..10_000 {
-        match fs::create_dir(name(number)) {
-            Ok(()) => return Ok(name(number)),
-            Err(error) if error.kind() == Io::AlreadyExists => {}
-            Err(error) => return Err(unwritable(parent, &error)),
-        }
-    }
-    Err(unwritable(parent, &io::Error::from(Io::AlreadyExists)))
 }
 
 /// Makespan of a job by its index, in ps.

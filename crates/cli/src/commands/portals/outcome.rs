@@ -79,7 +79,8 @@ pub fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Error> {
     if waiting.len() > most {
         lines.push(&more);
     }
-    Some(Error::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
+    let message = format!("{what}\n  {}", lines.join("\n  "));
+    Some(Error::Message { kind: exit, message, help: None })
 }
 
 /// How a run ended, in a word of JSON objects.

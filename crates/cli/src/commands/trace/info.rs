@@ -38,7 +38,7 @@ pub(super) fn info(
         Format::Text => {
             let times = shares.map_or_else(String::new, |s| s.text());
             let more = expanded.map_or_else(String::new, |e| e.text());
-            console.print(&(text(&name, kind, &content, &census) + &more + &times))?;
+            console.print(&(text(&base::visible::name(&name), kind, &content, &census) + &more + &times))?;
         }
         Format::Json => {
             let mut object = object(&name, kind, &content, &census);

@@ -50,7 +50,7 @@ fn converted(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
     }
     let name = converted.format.name();
     let object = json!({"file": args.out, "ranks": converted.ranks, "form": name, "notes": converted.notes});
-    let text = format!("{}: {} ranks, {name}\n", args.out.display(), converted.ranks);
+    let text = format!("{}: {} ranks, {name}\n", base::visible::path(&args.out), converted.ranks);
     console.answer(args.format, &text, &object)?;
     Ok(Exit::Done)
 }

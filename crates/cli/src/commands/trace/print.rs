@@ -99,8 +99,8 @@ fn text(rank: RankId, window: &Range<u64>, Shown { rows, total }: &Shown) -> Str
     let numbers = rows.last().map_or(1, |r| r.number.to_string().len());
     let (texts, afters) = (width(|r| r.text.len()), width(|r| r.after.len()));
     for row in rows {
-        let line =
-            format!("{:>numbers$}  {:texts$}  {:afters$}  {}", row.number, row.text, row.after, row.place);
+        let (number, place) = (row.number, base::visible::name(&row.place));
+        let line = format!("{number:>numbers$}  {:texts$}  {:afters$}  {place}", row.text, row.after);
         let _ = writeln!(text, "  {}", line.trim_end());
     }
     if total.is_none() {
