@@ -72,8 +72,18 @@ fn modelled(calls: Vec<Vec<Call>>) -> Vec<Vec<u64>> {
 
 /// What the rules say, unless they leave something open: what comes first of two things at one instant.
 fn naive(program: &Program, fault: Option<Fault>) -> Option<Vec<Vec<u64>>> {
-    let [ends, turned] = [false, true].map(|turned| Naive::new(program, LATENCY, BYTE, fault, turned).run());
-    (ends == turned).then_some(ends)
+    // Two orders and draws of others: three things at one instant have more than two.
+    const DRAWN: [u64; 6] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0xd6e8_feb8_6659_fd93,
+        77,
+        1 << 40,
+    ];
+    let run = |order: u64| Naive::new(program, LATENCY, BYTE, fault, order).run();
+    let ends = run(0);
+    (1..2).chain(DRAWN).all(|order| run(order) == ends).then_some(ends)
 }
 
 /// The first computation that ends at another time, and the calls of its rank up to it.
@@ -92,9 +102,6 @@ fn difference(program: &Program, model: &[Vec<u64>], rules: &[Vec<u64>]) -> Opti
     Some(format!("rank {rank}, computation {n} ends at {a}, by the rules at {b:?}:\n{}", calls.join("\n")))
 }
 
-/// Programs of which the two say different things, and nobody has found out yet which of them is right. It is asserted that they still do.
-const OPEN: [u64; 1] = [820];
-
 /// Four thousand programs; as many as one likes with `CASES` and `SEED`.
 #[test]
 fn random_programs_end_as_a_naive_simulator_says() {
@@ -105,10 +112,8 @@ fn random_programs_end_as_a_naive_simulator_says() {
         let Some(rules) = naive(&program, None) else { continue };
         let model = modelled(program.calls.clone());
         compared += 1;
-        match difference(&program, &model, &rules) {
-            Some(difference) if !OPEN.contains(&seed) => panic!("seed {seed}: {difference}"),
-            None => assert!(!OPEN.contains(&seed), "seed {seed} is open no more: take it out"),
-            Some(_) => {}
+        if let Some(difference) = difference(&program, &model, &rules) {
+            panic!("seed {seed}: {difference}");
         }
     }
     assert!(compared >= cases / 4, "{compared} programs were compared");

@@ -117,12 +117,12 @@ pub struct Naive<'a> {
     ranks: Vec<Rank>,
     agents: BTreeMap<AgentAt, Agent>,
     queues: BTreeMap<(Window, u32), VecDeque<AgentAt>>,
-    /// Of two things at one instant the other one comes first, where no rule tells.
-    turned: bool,
+    /// Which of two things at one instant comes first, where no rule tells: 0 and 1 stand for one and the other, others for draws.
+    order: u64,
 }
 
 impl<'a> Naive<'a> {
-    pub fn new(program: &'a Program, latency: u64, byte: u64, fault: Option<Fault>, turned: bool) -> Self {
+    pub fn new(program: &'a Program, latency: u64, byte: u64, fault: Option<Fault>, order: u64) -> Self {
         let ranks = program.calls.iter().map(|_| Rank::default()).collect();
         Self {
             program,
@@ -137,7 +137,7 @@ impl<'a> Naive<'a> {
             ranks,
             agents: BTreeMap::new(),
             queues: BTreeMap::new(),
-            turned,
+            order,
         }
     }
 
@@ -150,9 +150,21 @@ impl<'a> Naive<'a> {
         if self.fault == Some(Fault::Misread) { peer } else { world_rank(window, peer, self.size()) }
     }
 
+    /// True if the other of two things at one instant comes first now.
+    fn turned(&mut self) -> bool {
+        if self.order > 1 {
+            // Xorshift: it never comes to 0, and draws are its upper bits.
+            self.order ^= self.order << 13;
+            self.order ^= self.order >> 7;
+            self.order ^= self.order << 17;
+            return self.order >> 63 == 1;
+        }
+        self.order == 1
+    }
+
     fn happens(&mut self, at: u64, what: Happens) {
         self.happened += 1;
-        let order = if self.turned { u64::MAX - self.happened } else { self.happened };
+        let order = if self.turned() { u64::MAX - self.happened } else { self.happened };
         self.agenda.push(Reverse((at, order, what)));
     }
 
@@ -165,7 +177,7 @@ impl<'a> Naive<'a> {
 
     fn something(&mut self) -> bool {
         let size = self.size();
-        match self.turned {
+        match self.turned() {
             true => (0..size).rev().any(|rank| self.call(rank)) || self.agents(),
             false => self.agents() || (0..size).any(|rank| self.call(rank)),
         }
