@@ -72,18 +72,14 @@ fn modelled(calls: Vec<Vec<Call>>) -> Vec<Vec<u64>> {
 
 /// What the rules say, unless they leave something open: what comes first of two things at one instant.
 fn naive(program: &Program, fault: Option<Fault>) -> Option<Vec<Vec<u64>>> {
-    // Two orders and draws of others: three things at one instant have more than two.
-    const DRAWN: [u64; 6] = [
-        0x9e37_79b9_7f4a_7c15,
-        0xbf58_476d_1ce4_e5b9,
-        0x94d0_49bb_1331_11eb,
-        0xd6e8_feb8_6659_fd93,
-        77,
-        1 << 40,
-    ];
-    let run = |order: u64| Naive::new(program, LATENCY, BYTE, fault, order).run();
-    let ends = run(0);
-    (1..2).chain(DRAWN).all(|order| run(order) == ends).then_some(ends)
+    let [ends, turned] = [0, 1].map(|order| Naive::new(program, LATENCY, BYTE, fault, order).run());
+    (ends == turned).then_some(ends)
+}
+
+/// True if the rules allow what the model says: three things at one instant have more orders than the two that [`naive`] tries.
+fn some_order(program: &Program, model: &[Vec<u64>]) -> bool {
+    let draws = (1..1000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    draws.into_iter().any(|order| Naive::new(program, LATENCY, BYTE, None, order).run() == model)
 }
 
 /// The first computation that ends at another time, and the calls of its rank up to it.
@@ -112,8 +108,9 @@ fn random_programs_end_as_a_naive_simulator_says() {
         let Some(rules) = naive(&program, None) else { continue };
         let model = modelled(program.calls.clone());
         compared += 1;
-        if let Some(difference) = difference(&program, &model, &rules) {
-            panic!("seed {seed}: {difference}");
+        match difference(&program, &model, &rules) {
+            Some(difference) if !some_order(&program, &model) => panic!("seed {seed}: {difference}"),
+            _ => {}
         }
     }
     assert!(compared >= cases / 4, "{compared} programs were compared");
