@@ -214,7 +214,10 @@ impl<'a> Naive<'a> {
 
     /// One thing that some agent can do.
     fn agents(&mut self) -> bool {
-        let all: Vec<AgentAt> = self.agents.keys().copied().collect();
+        let mut all: Vec<AgentAt> = self.agents.keys().copied().collect();
+        if self.turned() {
+            all.reverse();
+        }
         all.into_iter().any(|at| self.serve(at))
     }
 
