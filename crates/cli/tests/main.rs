@@ -20,6 +20,7 @@ mod memory;
 mod models;
 mod one_sided;
 mod opensm;
+mod otf2_peer;
 mod owners;
 mod page;
 mod partitions;

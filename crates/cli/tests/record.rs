@@ -3,6 +3,7 @@
 use crate::{common::netloom, trace_formats::runs};
 use serde_json::Value as Json;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -20,9 +21,9 @@ fn has_mpi() -> bool {
     missing.is_empty()
 }
 
-fn compiled(folder: &Path) -> String {
-    let program = folder.join("recorded");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces/recorded.c");
+fn compiled(folder: &Path, name: &str) -> String {
+    let program = folder.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces").join(name).with_extension("c");
     let status = Command::new("mpicc").args(["-O1", "-o"]).arg(&program).arg(source).status();
     assert!(status.expect("mpicc runs").success());
     program.display().to_string()
@@ -63,7 +64,7 @@ fn built() -> Option<Built> {
     assert_eq!(run.status, 0, "{}", run.err);
     let library = run.out.trim().to_owned();
     assert!(library.ends_with("libnetloom-record.so") && PathBuf::from(&library).is_file());
-    Some(Built { program: compiled(folder.path()), library, folder })
+    Some(Built { program: compiled(folder.path(), "recorded"), library, folder })
 }
 
 impl Built {
@@ -98,6 +99,59 @@ fn a_recorded_program_replays_with_all_its_messages() {
         let counts = &summary["messages"];
         assert_eq!(counts["injected"], counts["delivered"]);
         assert_eq!(counts["delivered"], info["expanded"]["messages"]["count"]);
+    }
+}
+
+/// Of each rank of a recording, what it sends: the receiver and the bytes.
+fn sends(recorded: &str) -> BTreeMap<usize, Vec<String>> {
+    let (mut all, mut rank) = (BTreeMap::<usize, Vec<String>>::new(), 0);
+    for line in recorded.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["rank", number, "{"] => rank = number.parse().expect("a number"),
+            ["isend" | "ssend" | "sendrecv", bytes, "B", "to", to, ..] => {
+                all.entry(rank).or_default().push(format!("{to} {bytes}"));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Random programs say themselves what they send and call; the recording has the same by rank, and a replay delivers it. More: `CASES=50 SEED=9`.
+#[test]
+fn random_programs_are_recorded_as_they_say() {
+    let Some(mut built) = built() else { return };
+    built.program = compiled(built.folder.path(), "drawn");
+    let number =
+        |name: &str, default: u64| std::env::var(name).map_or(default, |n| n.parse().expect("a number"));
+    let (seed, cases) = (number("SEED", 0), number("CASES", 3));
+    for case in seed..seed + cases {
+        let [file, said] = ["ranks", "said"].map(|end| built.path(&format!("drawn-{case}.{end}")));
+        let run = built.record(&file, &[&case.to_string(), "25", &said]);
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "case {case}: {}", run.out);
+        let said = (0..4).map(|rank| fs::read_to_string(format!("{said}-{rank}")).expect("each rank writes"));
+        let said: Vec<Vec<String>> = said.map(|text| text.lines().map(str::to_owned).collect()).collect();
+        let lines = |start: &str| said.iter().flatten().filter(|l| l.starts_with(start)).count() as u64;
+        let info = json(&["trace", "info", &file]);
+        assert_eq!(info["messages"]["count"], lines("sent "), "case {case}: {info}");
+        for call in ["barrier", "allreduce", "bcast", "alltoall"] {
+            let recorded = info["collectives"][call]["count"].as_u64().unwrap_or(0);
+            assert_eq!(recorded, lines(&format!("called {call}")), "case {case}: {call}");
+        }
+        let sends = sends(&fs::read_to_string(&file).expect("it is there"));
+        for (rank, said) in said.iter().enumerate() {
+            let of = said.iter().filter_map(|line| line.strip_prefix("sent "));
+            assert_eq!(
+                sends.get(&rank).map_or(&[][..], Vec::as_slice),
+                of.collect::<Vec<_>>(),
+                "case {case}: rank {rank}"
+            );
+        }
+        for summary in runs(built.folder.path(), &file, "") {
+            assert_eq!(summary["verdict"]["state"], "ok", "case {case}: {summary}");
+            assert_eq!(summary["messages"]["injected"], summary["messages"]["delivered"]);
+        }
     }
 }
 
