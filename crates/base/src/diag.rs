@@ -134,7 +134,7 @@ impl Diagnostics {
         if !self.seen.insert(hasher.finish()) {
             return;
         }
-        self.count += counted(&diagnostic.message);
+        self.count = self.count.saturating_add(counted(&diagnostic.message));
         self.elsewhere |= !diagnostic.input;
         self.items.push(diagnostic);
         if self.items.len() >= 2 * KEPT {

@@ -80,7 +80,9 @@ pub fn counted(message: &str) -> usize {
     let (said, rest) = message.rsplit_once(" more error").unwrap_or_default();
     let ends = rest.strip_prefix('s').unwrap_or(rest);
     let number = said.rsplit(": ").next().unwrap_or_default();
-    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    // What a file says stands in quotes.
+    let is_number =
+        !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && !said.contains(['`', '"']);
     number.parse().ok().filter(|_| is_number && (ends.is_empty() || ends.starts_with(';'))).unwrap_or(1)
 }
 
@@ -97,9 +99,15 @@ mod tests {
                 [count; 2]
             );
         }
-        for one in
-            ["no unit", "", "7 more errors than that", "more errors", "rank 7 more errors", "-3 more errors"]
-        {
+        for one in [
+            "no unit",
+            "",
+            "7 more errors than that",
+            "more errors",
+            "rank 7 more errors",
+            "-3 more errors",
+            "no key `a: 9 more errors; b`",
+        ] {
             assert_eq!(counted(one), 1, "{one}");
         }
     }

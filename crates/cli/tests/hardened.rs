@@ -175,6 +175,24 @@ fn counts_of_a_file_take_no_memory() {
         assert_eq!(output.status.code(), Some(6), "{command}: {}", said(&output));
         assert!(said(&output).contains("of memory, but only"), "{}", said(&output));
     }
+    // Points of a sweep share networks, and a job that is left out is a mistake of each, not a smaller run.
+    let swept = fs::read_to_string(&delay).unwrap()
+        + "[[sweep.axis]]\npath = \"model.latency\"\nvalues = [\"1 us\", \"2 us\"]\n";
+    let swept = swept.replace(
+        "[model]",
+        &format!(
+            "file = \"{}\"\n[[job]]\nworkload = \"trace\"\nfile = \"{}\"\n[model]",
+            program(60_000_000),
+            program(4)
+        ),
+    );
+    let (swept, out) = (file("swept.toml", &swept), root.path().join("points").display().to_string());
+    let output = within(400_000, &["sweep", &swept, "--out", &out]);
+    assert!(
+        output.status.code() != Some(0) && said(&output).contains("of memory, but only"),
+        "{}",
+        said(&output)
+    );
     // A near miss: what fits is run.
     let output = within(400_000, &["run", &delay, "--set", &named(1_000)]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -301,15 +319,19 @@ fn temporary_files_of_killed_processes_are_removed() {
     let made = |name: &str| {
         fs::create_dir_all(temporary.join(name)).unwrap();
         fs::write(temporary.join(name).join("a.toml"), "").unwrap();
+        fs::write(temporary.join(name).join(".netloom-scratch"), "").unwrap();
     };
     fs::create_dir(&runs).unwrap();
     let own = std::process::id();
-    for name in ["netloom-scenarios-4194305", "netloom-mars-4194305-0", &format!("netloom-mars-{own}.1-0")] {
+    for name in ["netloom-scenarios-4194305-0", "netloom-mars-4194305-0", &format!("netloom-mars-{own}.1-0")]
+    {
         made(name);
     }
     for name in [&format!("netloom-mars-{own}-0"), "netloom-thesis-4194305-0"] {
         made(name);
     }
+    // Of somebody who has such names.
+    fs::create_dir(temporary.join("netloom-files-2026-1")).unwrap();
     let clean = || {
         let mut command = Command::new(NETLOOM);
         command.arg("clean").arg(&runs).env("TMPDIR", &temporary);
@@ -319,7 +341,7 @@ fn temporary_files_of_killed_processes_are_removed() {
     assert_eq!(said.matches("of a killed process, removed").count(), 3, "{said}");
     let mut left: Vec<PathBuf> = fs::read_dir(&temporary).unwrap().map(|e| e.unwrap().path()).collect();
     left.sort();
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 3, "{left:?}");
     assert!(!clean().contains("netloom-"));
 }
 

@@ -153,8 +153,8 @@ fn sources_without_end() {
         &["job.0.arrival=poisson", "job.0.message=16 KiB", "experiment.duration=2 ms", "experiment.seed=6"];
     const THREE_BURSTS: &[&str] =
         &["model.kind=flow", "job.0.workload=all-to-all", "job.0.load=0.3", "experiment.duration=330 us"];
-    const FIVE_BURSTS: &[&str] =
-        &["model.kind=flow", "job.0.workload=all-to-all", "job.0.load=0.3", "experiment.duration=500 us"];
+    const TEN_BURSTS: &[&str] =
+        &["model.kind=flow", "job.0.workload=all-to-all", "job.0.load=0.3", "experiment.duration=1100 us"];
     const LITTLE: &str = "job.0.load=0.01";
     const LONGER: &[&str] =
         &["job.0.arrival=poisson", "job.0.message=64 KiB", "experiment.duration=2 ms", "experiment.seed=3"];
@@ -232,7 +232,7 @@ fn sources_without_end() {
             },
             // A burst begins every 113 us and is over 38 us later.
             Case { has: &["too-few-samples"], ..case("flow: three bursts", THREE_BURSTS, "ok") },
-            Case { lacks: &["too-few-samples"], ..case("flow: five bursts", FIVE_BURSTS, "ok") },
+            Case { lacks: &["too-few-samples"], ..case("flow: ten bursts", TEN_BURSTS, "ok") },
             case(
                 "flow: too much, and a warm-up that ends late",
                 &[

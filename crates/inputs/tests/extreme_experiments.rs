@@ -14,7 +14,7 @@ use base::{
     rng::{Purpose, Stream},
     time::{NS, Ps},
 };
-use model::{Finished, Progress, run::Watch, section::Section};
+use netloom::model::{Finished, Progress, run::Watch, section::Section};
 use netloom::{
     Error, ErrorKind, Input, MemoryLimit, Registry, RunOptions, Watcher,
     book::examples::example,

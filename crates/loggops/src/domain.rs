@@ -158,10 +158,10 @@ impl Context {
         &self.places[host.index()]
     }
 
-    /// From the first byte of a message to its last at an interface that takes it in by itself; 0 if the processor does.
+    /// From the first byte of a message to its last at an interface that takes it in by itself; 0 if the processor does, and within a terminal.
     #[must_use]
     pub fn landing(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
-        if !self.landing {
+        if !self.landing || self.stays(from, to) {
             return 0;
         }
         let slower = self.delays.slower(self.place(from).terminal, self.place(to).terminal, bytes);

@@ -208,7 +208,8 @@ impl Follower {
             let course = self.course(s.host);
             let busy = course.works(s.start, s.end);
             let mut before = 0;
-            if cx.nics == 1 {
+            // What stays within a terminal leaves the interface alone.
+            if cx.nics == 1 && !cx.stays(s.host, s.to) {
                 let next = s.start.saturating_add(cx.config.sending(s.bytes).1);
                 before = std::mem::replace(&mut course.sends, next);
             }

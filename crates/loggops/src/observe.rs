@@ -249,7 +249,8 @@ impl Observer {
             self.cx.cpus > 1 || (r.end >= r.arrival && r.end >= r.posted),
             "a receive is over when it was posted and its message is there"
         );
-        let delay = self.delay(r.from, r.host, r.bytes);
+        // Where nodes are described these times are refused, so what stays takes none.
+        let delay = if self.cx.stays(r.from, r.host) { 0 } else { self.delay(r.from, r.host, r.bytes) };
         let transfer = self.cx.config.overhead + delay + self.cx.landing(r.from, r.host, r.bytes) + r.held;
         let received = (r.end + transfer).saturating_sub(r.arrival);
         let one = MessageTimes {

@@ -23,6 +23,9 @@ pub const SPREADS: &str = "single-path";
 const ENDS: usize = 16;
 const DRAWS: u64 = 4;
 
+/// Links of a path beyond which a packet goes in circles.
+const MOST_LINKS: usize = 4_096;
+
 /// Links or times that differ by less than a part of this many are not spoken of.
 const PART: u64 = 20;
 
@@ -76,7 +79,7 @@ pub fn flags(
                     several |= options.windows(2).any(|w| w[0].port != w[1].port);
                 };
                 let start = walk::start(fabric, from, to, draw);
-                let Some(path) = walk::walk(fabric, routing, start, &mut look) else { continue };
+                let Some(path) = walk::walk(fabric, routing, start, MOST_LINKS, &mut look) else { continue };
                 let length = lengths.along(fabric, &path);
                 spreads |= several && length.slow;
                 shortest.add(least);
@@ -92,10 +95,14 @@ pub fn flags(
             format!("paths of the routing have {own} on average; here all are shortest ones, of {least}");
         flags.push((LONGER, line));
     }
+    if fabric.planes() > 1 {
+        let line = "nodes have several rails; here each message takes the paths of the first";
+        flags.push((SPREADS, line.to_owned()));
+    }
     if spreads {
         let line = "the routing spreads a message's packets over several paths; here each message has one, at the pace of its slowest link";
         flags.push((SPREADS, line.to_owned()));
     }
-    debug_assert!(pairs > 0 || flags.is_empty(), "nothing is said of paths that were not walked");
+    debug_assert!(pairs > 0 || !spreads, "nothing is said of paths that were not walked");
     flags
 }

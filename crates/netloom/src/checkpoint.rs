@@ -128,6 +128,15 @@ pub fn path_of(out: &Path) -> Result<PathBuf, Error> {
     Ok(out.with_file_name(name))
 }
 
+/// A file, not there yet, that can keep a checkpoint that cannot be where it belongs: one per output directory, process and attempt.
+#[must_use]
+pub fn elsewhere(path: &Path) -> PathBuf {
+    let directory = results::rescue::elsewhere(&path.with_extension(""));
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let at = |n: u32| directory.with_file_name(format!("{name}.{n}.checkpoint"));
+    (0..).map(at).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| at(0))
+}
+
 /// The output directory that a user means: who names the checkpoint itself means the directory that it belongs to.
 #[must_use]
 pub fn directory_of(given: &Path) -> PathBuf {

@@ -10,7 +10,7 @@ use crate::{
     saver::Signals,
     watcher::Watcher,
 };
-use results::{gate::Gate, rescue};
+use results::gate::Gate;
 use std::{
     path::Path,
     sync::{
@@ -56,7 +56,8 @@ pub fn store(
         let stored = target.put(&ended.manifest, &ended.finished, None);
         return stored.map_err(|lost| target.last_resort(lost, keep));
     }
-    let mut asked = signals.asked();
+    // A request that no pause of the run answered is heeded here.
+    let mut asked = signals.answered.load(Ordering::Relaxed);
     loop {
         match written.recv_timeout(LOOK) {
             Ok(Ok(())) => {
@@ -67,7 +68,8 @@ pub fn store(
             Ok(Err(lost)) => return Err(target.last_resort(lost, keep)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::new(ErrorKind::Internal, "the writer of results failed"));
+                let lost = Error::new(ErrorKind::Internal, "the writer of results failed");
+                return Err(target.last_resort(lost.into(), keep));
             }
         }
         if signals.leave() && gate.shut() {
@@ -76,7 +78,9 @@ pub fn store(
             let _ = gate.shut();
             return Err(kept);
         }
-        if std::mem::replace(&mut asked, signals.asked()) != asked
+        let before = std::mem::replace(&mut asked, signals.asked());
+        signals.answered.fetch_max(asked, Ordering::Relaxed);
+        if asked != before
             && let Err(error) = checkpoint::store_ended(&path, header, ended)
         {
             watcher.remark(&format!("error: {error}"));
@@ -91,7 +95,7 @@ fn interrupted(path: &Path, header: &Header, ended: &Ended) -> Error {
             format!("interrupted while results were written; they are kept in `{}`", path.display());
         return Error::new(ErrorKind::Interrupted, message).with_help("`netloom resume DIR` writes them");
     };
-    let kept = rescue::elsewhere(&path.with_extension("")).with_extension("checkpoint");
+    let kept = checkpoint::elsewhere(path);
     match checkpoint::store_ended(&kept, header, ended) {
         Ok(()) => checkpoint::kept_elsewhere(&error, &kept, path),
         Err(again) => {

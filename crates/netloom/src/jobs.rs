@@ -133,7 +133,7 @@ fn work_early(
     let Some((Some(work), compute_ppb)) = worked(job, workload, &context, diagnostics) else {
         return (None, None);
     };
-    if !has_room(Some(&work)) {
+    if !has_room(job, Some(&work), diagnostics) {
         return (None, None);
     }
     let ranks = work.ranks().unwrap_or(asked);
@@ -283,7 +283,7 @@ fn build_job(
         None if are_too_many(job, workload, ranks, free.len() as u32) => (None, JobSetup::COMPUTE_AS_IS),
         None => worked(job, workload, &context, diagnostics)?,
     };
-    if !has_room(work.as_ref()) {
+    if !has_room(job, work.as_ref(), diagnostics) {
         return None;
     }
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
@@ -294,10 +294,14 @@ fn build_job(
     Some(setup(job, work?, placement?, compute_ppb))
 }
 
-/// False for a program of a few words that speaks of more ranks than the memory that is left can hold: who built it hears of that from there.
-fn has_room(work: Option<&Work>) -> bool {
+/// False for a program of a few words that speaks of more ranks than the memory that is left can hold.
+fn has_room(job: &Job, work: Option<&Work>, diagnostics: &mut Diagnostics) -> bool {
     let ranks = work.and_then(Work::program).map_or(0, |program| u64::from(program.ranks()));
-    base::memory::takes(ranks * ranks::memory::RANK).is_ok()
+    let taken = base::memory::takes(ranks * ranks::memory::RANK);
+    if let Err(message) = &taken {
+        diagnostics.push(Diagnostic::new(job.section.home, format!("{ranks} ranks: {message}")));
+    }
+    taken.is_ok()
 }
 
 /// A program with the noise that its job asks for, and the factor that is left to apply to its computations: noise comes behind the job's own.

@@ -101,7 +101,7 @@ mod tests {
         if base::memory::available().is_some() {
             let (ended, said, length) = written(8 << 20);
             assert_eq!((ended, said), (Err(io::ErrorKind::OutOfMemory), true));
-            assert!((1 << 20..8 << 20).contains(&length), "{length}");
+            assert!((1 << 20..=8 << 20).contains(&length), "{length}");
         }
     }
 }

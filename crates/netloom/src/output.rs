@@ -155,6 +155,12 @@ pub(crate) struct Unstored {
     kept: bool,
 }
 
+impl From<Error> for Unstored {
+    fn from(error: Error) -> Self {
+        Self { error, kept: false }
+    }
+}
+
 /// Puts results in place that `netloom resume` finds in a directory where they do not belong; none if there are none. Gives the summary, and its
 /// text as it was stored.
 ///

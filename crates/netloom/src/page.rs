@@ -117,6 +117,7 @@ pub fn network(run: &Stored) -> Result<String, Error> {
 
 /// An error if a file exists and may not be replaced.
 fn may_write(path: &Path, force: bool) -> Result<(), Error> {
+    results::claim::check_name(path)?;
     if force || !path.exists() {
         return Ok(());
     }

@@ -193,7 +193,7 @@ pub fn prepare_resolved(
     if options.page && !model.entry.saved {
         let name = model.entry.about.name;
         watcher.remark(&format!(
-            "note: runs of model \"{name}\" cannot be saved: a signal ends this one without results"
+            "note: runs of model \"{name}\" cannot be saved: a signal before its results are written ends this one without them"
         ));
     }
     deadlocks::note(routing.as_ref()).iter().for_each(|note| watcher.remark(note));

@@ -9,7 +9,6 @@ use base::{
     world::World,
 };
 use model::Progress;
-use results::rescue;
 use std::{
     path::PathBuf,
     sync::{
@@ -121,7 +120,7 @@ impl Saver {
 
     /// Keeps the last state of a run where temporary files go, if it could not be stored for `error`; gives the error with what became of it.
     fn keep_elsewhere(&self, error: Error, state: &[u8]) -> Error {
-        let kept = rescue::elsewhere(&self.path.with_extension("")).with_extension("checkpoint");
+        let kept = checkpoint::elsewhere(&self.path);
         match checkpoint::store(&kept, &self.header, state) {
             Ok(()) => checkpoint::kept_elsewhere(&error, &kept, &self.path),
             Err(again) => {
@@ -193,7 +192,7 @@ pub struct Signals {
     /// How often `save` was up: each of several savers saves.
     asked: AtomicUsize,
     /// How many of these times a saver has heeded. One that comes later starts from here: what was asked while a run was set up is not lost.
-    answered: AtomicUsize,
+    pub(crate) answered: AtomicUsize,
     /// A request to leave that was no signal.
     stop: AtomicBool,
 }

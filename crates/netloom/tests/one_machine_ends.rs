@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use netloom::Experiment;
-use results::summary::Summary;
+use model::Finished;
+use netloom::{Experiment, RunOptions};
+use results::{summary::Summary, table::Column};
 use std::{fs, path::PathBuf};
 
 /// Links between groups have a tenth of the others' bandwidth.
@@ -29,6 +30,11 @@ fn scattered(bytes: &str) -> String {
 }
 
 fn run(name: &str, sections: &str, program: &str, job: &str, kind: &str) -> Summary {
+    finished(name, sections, program, job, kind).summary
+}
+
+/// A run under its checkers.
+fn finished(name: &str, sections: &str, program: &str, job: &str, kind: &str) -> Finished {
     let file = format!("{}-{kind}.ranks", name.replace([' ', ','], "-"));
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
     fs::write(&file, program).unwrap();
@@ -37,8 +43,9 @@ fn run(name: &str, sections: &str, program: &str, job: &str, kind: &str) -> Summ
         "experiment = {{ until = \"workload-done\" }}\n{sections}\n[[job]]\nworkload = \"trace\"\nfile = \"{file}\"\n{job}\n\
          [model]\nkind = \"{kind}\"\nroute_per = \"packet\"\n"
     );
-    let finished = Experiment::from_text(text).run();
-    finished.unwrap_or_else(|e| panic!("{name} on {kind}: {e}")).summary
+    let options = RunOptions { checkers: true, ..RunOptions::default() };
+    let finished = Experiment::from_text(text).options(options).run();
+    finished.unwrap_or_else(|e| panic!("{name} on {kind}: {e}"))
 }
 
 fn has(summary: &Summary, flag: &str) -> bool {
@@ -94,6 +101,29 @@ fn messages_within_a_terminal_take_the_time_of_the_packet_model() {
             let ratio = delay as f64 / packet as f64;
             println!("{name:32} packet {packet:>11} delay {delay:>11} ratio {ratio:.3}");
             assert!((0.9..=1.1).contains(&ratio), "{name}: {packet} ps on packets, {delay} ps by delays");
+        }
+    }
+}
+
+/// Times of messages say so, too: those of one's own take none, those to another terminal do; an interface is not held by the first.
+#[test]
+fn times_of_messages_within_a_terminal_are_none() {
+    let program = |to: u32| {
+        format!(
+            "ranks 2\nrank 0 {{ isend 64 KiB to {to} tag 1\nisend 64 KiB to {to} tag 2 }}\n\
+             rank {to} {{ irecv 64 KiB from 0 tag 1\nirecv 64 KiB from 0 tag 2\nwaitall }}"
+        )
+    };
+    for (to, none) in [(0, true), (1, false)] {
+        let sections = format!("{SWITCH}[output]\nmessages = true\n");
+        let done = finished(&format!("times to {to}"), &sections, &program(to), "", "delay");
+        let table = done.tables.iter().find(|t| t.name() == "message_times").unwrap();
+        for column in ["transfer_ps", "received_ps", "longest_ps"] {
+            let Some(Column::U64(times)) = table.column(column) else { panic!("{column} has times") };
+            assert!(
+                !times.is_empty() && times.iter().all(|&time| (time == 0) == none),
+                "{to} {column}: {times:?}"
+            );
         }
     }
 }

@@ -11,9 +11,6 @@ use fabric::{
     routing::{Hop, Routing},
 };
 
-#[cfg(test)]
-mod planted;
-
 /// Terminals of the largest network whose ways are all walked.
 const TERMINALS: u32 = 128;
 /// Routers of a way after which it counts as none.

@@ -197,7 +197,7 @@ fn all_leftovers(folder: &Path) -> Result<Vec<(String, Leftover)>, OutputError> 
         let path = entry.map_err(|e| refused(folder, e))?.path();
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
         if let Some((of, kind, process)) = parse(name)
-            && !process::is_alive(process)
+            && !process::may_be_alive(process, &path)
             && (if kind == "checkpoint" { is_checkpoint(&path, true) } else { is_all_ours(&path) })
         {
             found.push((of.to_owned(), Leftover { path, kind }));

@@ -45,9 +45,12 @@ impl Gate {
         self.state().shut
     }
 
-    /// Says which directory is being filled. Behind a gate that is shut nothing is written there and nothing is put in place.
-    pub(crate) fn enter(&self, partial: &Path) {
-        self.state().partial = Some(partial.to_owned());
+    /// Says which directory is being filled; false behind a gate that is shut, where nothing may be written.
+    #[must_use]
+    pub(crate) fn enter(&self, partial: &Path) -> bool {
+        let mut state = self.state();
+        state.partial = Some(partial.to_owned());
+        !state.shut
     }
 
     /// Puts results in place, unless it is shut: then nothing is done.
@@ -88,17 +91,17 @@ mod tests {
         let partial = root.path().join("partial");
         let made = |gate: &Gate| {
             fs::create_dir_all(partial.join("otf2")).unwrap();
-            gate.enter(&partial);
+            gate.enter(&partial)
         };
         let gate = Gate::default();
-        made(&gate);
+        assert!(made(&gate));
         assert!(!gate.is_shut() && gate.shut() && gate.is_shut() && !partial.exists());
         assert_eq!(gate.pass(|| -> Result<(), ()> { panic!("it is shut") }), None);
-        made(&gate);
+        assert!(!made(&gate), "whoever comes late does not enter");
         assert!(gate.shut() && !partial.exists(), "once more");
         // A near miss: what is in place stays, and what could not be put there is taken back.
         let gate = Gate::default();
-        made(&gate);
+        assert!(made(&gate));
         assert_eq!(gate.pass(|| Err(1)), Some(Err(1)));
         assert_eq!(gate.pass(|| Ok::<(), u32>(())), Some(Ok(())));
         assert!(!gate.shut() && partial.exists());

@@ -170,8 +170,8 @@ pub fn write_run(
 ) -> Result<(), OutputError> {
     let dir = resolve(dir, force)?;
     let mut partial = PartialOutput::begin(&dir)?;
-    if let Some(gate) = gate {
-        gate.enter(&partial.path);
+    if gate.is_some_and(|gate| !gate.enter(&partial.path)) {
+        return Err(OutputError::Left);
     }
     if let Some(page) = page {
         partial.write(PAGE, page.as_bytes())?;

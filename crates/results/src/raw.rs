@@ -71,7 +71,7 @@ fn text(words: &str, put: &mut Put<'_>) -> io::Result<()> {
     put(words.as_bytes())
 }
 
-/// Tables of bytes that [`write`] gave; none where the bytes are others, or more.
+/// Tables of bytes that [`write()`] gave; none where the bytes are others, or more.
 #[must_use]
 pub fn read(mut bytes: &[u8]) -> Option<Vec<Table>> {
     let rest = &mut bytes;

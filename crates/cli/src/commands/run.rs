@@ -88,8 +88,13 @@ pub fn conclude(
 ) -> Outcome {
     if let Some((target, heeded)) = target.filter(|_| prepared.world.is_first()) {
         let end = format_rfc3339(SystemTime::now()).to_string();
-        let header = output::header(&target, &PROGRAM, prepared, &begun)?;
+        let header = output::header(&target, &PROGRAM, prepared, &begun);
         let manifest = output::manifest(&PROGRAM, prepared, &finished, begun, end);
+        let Ok(header) = header else {
+            // Without a present directory nothing could go on from a checkpoint; results have their place.
+            let stored = target.store(&manifest, &finished);
+            return stored.and(print_summary(&finished.summary, format, console));
+        };
         return store(&target, &header, Ended { manifest, finished }, heeded, format, console);
     } else if estimate::measure(prepared) != Measure::default()
         || finished.summary.experiment["output"]["csv"] == true

@@ -8,7 +8,7 @@ use crate::{
     graph::Fabric,
     routing::{
         Routing,
-        walk::{MOST_LINKS as MOST, Path, follow, start, walk},
+        walk::{Path, follow, start, walk},
     },
 };
 use base::{
@@ -16,6 +16,9 @@ use base::{
     sorted::{SortedMap, SortedSet},
 };
 use std::fmt::Write as _;
+
+/// Most links of a path, and most ways of a pair: more are no routing that a file could stand for.
+const MOST: usize = 254;
 
 /// Draws that must agree before ways count as drawn by nobody.
 const DRAWS: u64 = 16;
@@ -56,7 +59,7 @@ fn walked(
     destination: TerminalId,
     draw: u64,
 ) -> Result<Path, Unwritten> {
-    walk(fabric, routing, start(fabric, source, destination, draw), &mut |_| {})
+    walk(fabric, routing, start(fabric, source, destination, draw), MOST, &mut |_| {})
         .ok_or(Unwritten::Many(source, destination))
 }
 

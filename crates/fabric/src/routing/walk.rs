@@ -7,9 +7,6 @@ use base::{
     rng::{Purpose, Stream},
 };
 
-/// Most links of a path: a longer one goes in circles.
-pub const MOST_LINKS: usize = 254;
-
 /// A path: ports and channels of its links, that to the terminal last.
 pub type Path = Vec<(RouterId, PortId, ChannelId)>;
 
@@ -46,8 +43,14 @@ pub fn follow(fabric: &Fabric, hop: &Hop, choice: Choice) -> Option<Hop> {
     }
 }
 
-/// The path that a packet takes; none if it is longer than [`MOST_LINKS`]. `look` is shown each question before it is put.
-pub fn walk(fabric: &Fabric, routing: &dyn Routing, start: Hop, look: &mut dyn FnMut(&Hop)) -> Option<Path> {
+/// The path that a packet takes; none if it has more than `most` links. `look` is shown each question before it is put.
+pub fn walk(
+    fabric: &Fabric,
+    routing: &dyn Routing,
+    start: Hop,
+    most: usize,
+    look: &mut dyn FnMut(&Hop),
+) -> Option<Path> {
     let (mut hop, mut path) = (start, Path::new());
     let base = hop.random;
     loop {
@@ -57,7 +60,7 @@ pub fn walk(fabric: &Fabric, routing: &dyn Routing, start: Hop, look: &mut dyn F
         let choice = routing.route(&mut hop, &mut Blind);
         path.push((hop.router, choice.port, choice.vc));
         let Some(next) = follow(fabric, &hop, choice) else { return Some(path) };
-        if path.len() > MOST_LINKS {
+        if path.len() > most {
             return None;
         }
         hop = next;

@@ -497,4 +497,6 @@ impl<M: Mode> Net<WindowRouter<M>> {
 }
 
 #[cfg(test)]
+mod order;
+#[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Faults in the order of packets, planted while a run is under way: found when the later packet of a pair has come before the earlier one.
 
-use super::keeps_order;
+use super::WindowRouter;
 use crate::{
+    one_way::keeps_order,
     planted::{faults, run_on},
-    router::window::WindowRouter,
     samples::{self, int},
     setup::Setup,
     state::PacketDomain,
@@ -14,8 +14,8 @@ use model::setup::Until;
 type Domain = PacketDomain<WindowRouter>;
 
 /// Packets of one chunk along a line, all between mirrored terminals, more than its middle can carry.
-fn line(algorithm: &str, topology: (&str, &[(&str, Value)])) -> Setup {
-    let fabric = samples::topology(topology.0, topology.1);
+fn line(algorithm: &str, topology: &str, given: &[(&str, Value)]) -> Setup {
+    let fabric = samples::topology(topology, given);
     let routing = samples::routing(&fabric, algorithm, &[]);
     let links = vec![samples::link(1_000_000_000, 50_000, 50_000, 2048); fabric.classes().len()];
     let (ranks, bandwidth) = (fabric.terminals(), links[0].bandwidth);
@@ -28,7 +28,7 @@ fn line(algorithm: &str, topology: (&str, &[(&str, Value)])) -> Setup {
 }
 
 fn mesh() -> Setup {
-    line("dimension-order", ("mesh", &[("dims", Value::Ints(vec![8]))]))
+    line("dimension-order", "mesh", &[("dims", Value::Ints(vec![8]))])
 }
 
 /// Two packets of a flow change places in a virtual channel of a router.
@@ -64,17 +64,17 @@ fn overtaken_in_a_terminal(d: &mut Domain) -> Option<()> {
 }
 
 #[test]
-fn ways_are_one_where_a_routing_has_no_choice() {
+fn paths_are_one_where_a_routing_has_no_choice() {
     let torus: &[(&str, Value)] = &[("dims", Value::Ints(vec![4, 4]))];
     let tree: &[(&str, Value)] = &[("k", int(2)), ("levels", int(3))];
-    for (algorithm, topology, one) in [
-        ("dimension-order", ("mesh", torus), true),
-        ("dimension-order", ("torus", torus), true),
-        ("d-mod-k", ("fat-tree", tree), true),
-        ("nearest-common-ancestor", ("fat-tree", tree), false),
-        ("shortest-path", ("mesh", torus), false),
+    for (algorithm, topology, given, one) in [
+        ("dimension-order", "mesh", torus, true),
+        ("dimension-order", "torus", torus, true),
+        ("d-mod-k", "fat-tree", tree, true),
+        ("nearest-common-ancestor", "fat-tree", tree, false),
+        ("shortest-path", "mesh", torus, false),
     ] {
-        assert_eq!(keeps_order(&line(algorithm, topology)), one, "{algorithm} on {}", topology.0);
+        assert_eq!(keeps_order(&line(algorithm, topology, given)), one, "{algorithm} on {topology}");
     }
     let mut wide = mesh();
     wide.packet.router = crate::router::registry::named("input-queued");
