@@ -287,6 +287,8 @@ fn names_of_our_own_are_refused() {
         for command in [
             &["run", EXAMPLE, "--out", &out][..],
             &["fabric", "export", EXAMPLE, "--to", "dot", "--out", &out],
+            &["init", "trace", "--out", &out],
+            &["study", "orcs", "--smoke", "--out", &out],
             &[
                 "sweep",
                 EXAMPLE,

@@ -71,6 +71,7 @@ pub fn run_all(
     wanted: &Wanted,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
+    results::claim::check_name(directory)?;
     let mut lines = Vec::new();
     for scenario in all {
         let written = write(scenario, directory)?;

@@ -92,6 +92,7 @@ impl Start {
     /// # Errors
     /// If one of them exists, or the system refuses.
     pub fn write(&self, directory: &Path) -> Result<Vec<PathBuf>, Error> {
+        results::claim::check_name(directory)?;
         let paths: Vec<PathBuf> = self.files.iter().map(|(name, _)| directory.join(name)).collect();
         let failed = |path: &Path, e: io::Error| {
             let failure = Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()));

@@ -82,6 +82,7 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     let files = find(place, name)?;
     let study = study::load(&files)?;
     is_there(&study, asked)?;
+    asked.out.as_deref().map_or(Ok(()), results::claim::check_name)?;
     if asked.threads.is_some() && study.rows_are != RowsAre::Hybrid {
         let message = format!("study `{name}` runs one experiment at a time");
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave --threads out"));
