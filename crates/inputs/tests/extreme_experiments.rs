@@ -228,7 +228,9 @@ fn extreme(key: &Key, dice: &mut Stream) -> String {
                 _ => vec![1],
             };
             let place = whole(0, all.len() as u64 - 1) as usize % all.len();
-            all[place] = whole(min, max);
+            // A sweep of so many points takes longer than anybody waits.
+            let most = if key.path.ends_with(".points") { 4096 } else { u64::MAX };
+            all[place] = whole(min, max).min(most);
             format!("{all:?}")
         }
         Kind::Real { min, max } => {

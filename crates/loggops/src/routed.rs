@@ -64,6 +64,7 @@ pub fn flags(
     let (mut shortest, mut routed, mut pairs, mut spreads) = (Sum::default(), Sum::default(), 0, false);
     let count = terminals.len().min(ENDS);
     let ends: Vec<TerminalId> = (0..count).map(|n| terminals[n * terminals.len() / count]).collect();
+    let mut options = Vec::new();
     let routers: Vec<RouterId> = ends.iter().map(|&t| fabric.router_at(t)).collect();
     for &from in &ends {
         let counted = lengths.shortest(fabric, fabric.router_at(from), &routers);
@@ -72,7 +73,7 @@ pub fn flags(
                 continue;
             };
             for draw in 0..DRAWS {
-                let (mut several, mut options) = (false, Vec::new());
+                let mut several = false;
                 let mut look = |hop: &Hop| {
                     options.clear();
                     routing.options(hop, &mut options);

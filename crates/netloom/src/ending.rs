@@ -6,7 +6,7 @@
 use crate::{
     checkpoint::{self, Ended, Header},
     error::{Error, ErrorKind},
-    output::Target,
+    output::{Target, Unstored},
     saver::Signals,
     watcher::Watcher,
 };
@@ -16,7 +16,7 @@ use std::{
     sync::{
         Arc,
         atomic::Ordering,
-        mpsc::{RecvTimeoutError, channel},
+        mpsc::{Receiver, RecvTimeoutError, channel},
     },
     thread,
     time::Duration,
@@ -50,12 +50,34 @@ pub fn store(
         // Nobody may listen any more.
         move || drop(done.send(work()))
     };
-    let keep = || Some(checkpoint::store_ended(&path, header, ended));
     if thread::Builder::new().name("writer".to_owned()).spawn(write).is_err() {
         // A process that may have no more threads writes here.
         let stored = target.put(&ended.manifest, &ended.finished, None);
-        return stored.map_err(|lost| target.last_resort(lost, keep));
+        return stored.map_err(|lost| {
+            target.last_resort(lost, || Some(checkpoint::store_ended(&path, header, ended)))
+        });
     }
+    listen(&Listener { target, path: &path, header, ended, gate: &gate }, &written, signals, watcher)
+}
+
+/// What is needed beside signals to end a run whose results are being written.
+struct Listener<'a> {
+    target: &'a Target<'a>,
+    /// Of the checkpoint.
+    path: &'a Path,
+    header: &'a Header,
+    ended: &'a Ended,
+    gate: &'a Gate,
+}
+
+/// Heeds signals until the writer says what became of the results.
+fn listen(
+    &Listener { target, path, header, ended, gate }: &Listener<'_>,
+    written: &Receiver<Result<(), Unstored>>,
+    signals: &Signals,
+    watcher: &dyn Watcher,
+) -> Result<(), Error> {
+    let keep = || Some(checkpoint::store_ended(path, header, ended));
     // A request that no pause of the run answered is heeded here.
     let mut asked = signals.answered.load(Ordering::Relaxed);
     loop {
@@ -73,7 +95,7 @@ pub fn store(
             }
         }
         if signals.leave() && gate.shut() {
-            let kept = interrupted(&path, header, ended);
+            let kept = interrupted(path, header, ended);
             // What the writer made since.
             let _ = gate.shut();
             return Err(kept);
@@ -81,7 +103,7 @@ pub fn store(
         let before = std::mem::replace(&mut asked, signals.asked());
         signals.answered.fetch_max(asked, Ordering::Relaxed);
         if asked != before
-            && let Err(error) = checkpoint::store_ended(&path, header, ended)
+            && let Err(error) = checkpoint::store_ended(path, header, ended)
         {
             watcher.remark(&format!("error: {error}"));
         }
@@ -157,15 +179,42 @@ mod tests {
         }
     }
 
-    /// Whoever is asked to save does so and goes on; the checkpoint goes with the results.
+    /// Whoever is asked to save does so while results are written, also if that was before; asked to leave, it leaves. Here the writer writes nothing
+    /// and says that it is done once the checkpoint is there, or after half a minute.
     #[test]
-    fn results_are_saved_while_they_are_written() {
+    fn requests_are_heeded_while_results_are_written() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("run");
+        let target = Target { directory: &directory, force: false };
+        let (path, header, ended) = (checkpoint::path_of(&directory).unwrap(), header(), ended());
+        let heed = |signals: &Signals, gate: &Gate| {
+            let (done, written) = channel();
+            let saved = path.clone();
+            let writer = thread::spawn(move || {
+                let there = (0..600).any(|_| {
+                    thread::sleep(LOOK);
+                    saved.exists()
+                });
+                drop(done.send(Ok(())));
+                there
+            });
+            let listener = Listener { target: &target, path: &path, header: &header, ended: &ended, gate };
+            let heeded = listen(&listener, &written, signals, &Silent);
+            (heeded.map_err(|e| e.kind()), writer.join().unwrap())
+        };
         let signals = Signals::default();
         signals.save.store(true, Ordering::Relaxed);
-        let target = Target { directory: &directory, force: false };
-        store(&target, &header(), &ended(), &signals, &Silent).unwrap();
-        assert_eq!(names(root.path()), ["run"]);
+        assert_eq!(heed(&signals, &Gate::default()), (Ok(()), true));
+        assert!(!path.exists(), "it goes with the results");
+        // Asked during the last part of the run, which had no pause any more.
+        let signals = Signals::default();
+        signals.save.store(true, Ordering::Relaxed);
+        assert_eq!(signals.asked(), 1);
+        assert_eq!(heed(&signals, &Gate::default()), (Ok(()), true));
+        let signals = Signals::default();
+        signals.leave.store(true, Ordering::Relaxed);
+        let gate = Gate::default();
+        assert_eq!(heed(&signals, &gate), (Err(ErrorKind::Interrupted), true));
+        assert!(gate.is_shut() && path.exists());
     }
 }
