@@ -276,6 +276,30 @@ fn tables_that_do_not_fit_are_refused() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
+/// The directory in which a run was started goes away while it simulates: its results have a place of their own.
+#[test]
+fn results_do_not_need_the_present_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let (present, out) = (root.path().join("present"), root.path().join("run"));
+    fs::create_dir(&present).unwrap();
+    let mut command = Command::new(NETLOOM);
+    command
+        .args(["run", EXAMPLE, "--set", "experiment.duration=1 ms", "--out"])
+        .arg(&out)
+        .current_dir(&present);
+    let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    // It simulates once it has its lock, for seconds.
+    let lock = root.path().join(".run.lock");
+    while !lock.exists() && run.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    fs::remove_dir(&present).unwrap();
+    assert!(run.try_wait().unwrap().is_none(), "it was to be under way");
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert!(out.join("summary.json").is_file() && out.join("manifest.json").is_file());
+}
+
 /// What lies beside output directories has names that no output may have.
 #[test]
 fn names_of_our_own_are_refused() {

@@ -369,4 +369,15 @@ mod tests {
         assert!(text.contains("the one before is still there"), "{text}");
         assert_eq!(load(&path, BUILD).unwrap().1, b"state");
     }
+
+    /// Names with dots are whole, and what is there is not replaced.
+    #[test]
+    fn what_is_kept_elsewhere_replaces_nothing() {
+        let kept = ["a.1", "a.2", "a"].map(|name| elsewhere(&path_of(Path::new(name)).unwrap()));
+        assert!(kept[0] != kept[1] && kept[1] != kept[2], "{kept:?}");
+        std::fs::write(&kept[0], "").unwrap();
+        let again = elsewhere(Path::new("a.1.checkpoint"));
+        std::fs::remove_file(&kept[0]).unwrap();
+        assert_ne!(again, kept[0]);
+    }
 }
