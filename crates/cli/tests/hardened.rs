@@ -284,7 +284,7 @@ fn results_do_not_need_the_present_directory() {
     fs::create_dir(&present).unwrap();
     let mut command = Command::new(NETLOOM);
     command
-        .args(["run", EXAMPLE, "--set", "experiment.duration=1 ms", "--out"])
+        .args(["run", EXAMPLE, "--set", "experiment.duration=2 ms", "--out"])
         .arg(&out)
         .current_dir(&present);
     let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
