@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "what files came to is read by extremes.sh")]
 
+mod common;
+
 use base::{
     diag::Diagnostics,
     param::{Kind, Value},
@@ -29,11 +31,7 @@ use std::{
     io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{
-        LazyLock, Mutex,
-        mpsc::{RecvTimeoutError, channel},
-    },
-    thread,
+    sync::{LazyLock, Mutex},
     time::{Duration, Instant},
 };
 
@@ -410,19 +408,6 @@ const HANGS: Duration = Duration::from_secs(120);
 fn extreme_experiments_are_run_or_refused_in_words() {
     let (seed, cases) = (number("SEED").unwrap_or(0), number("CASES").unwrap_or(400));
     let numbers = number("ONLY").map_or(0..cases, |n| n..n + 1);
-    let (said, heard) = channel();
-    let crew = thread::Builder::new()
-        .stack_size(8 << 20)
-        .spawn(move || all(seed, numbers, &|what| drop(said.send(what))))
-        .unwrap();
-    let mut last = String::new();
-    loop {
-        match heard.recv_timeout(HANGS) {
-            Ok(what) => last = what,
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => panic!("{last} is run for ever"),
-        }
-    }
-    let wrong = crew.join().unwrap_or_else(|_| panic!("{last} ended the test"));
+    let wrong = common::watched(HANGS, move |said| all(seed, numbers, said));
     assert!(wrong.is_empty(), "{} files\n{}", wrong.len(), wrong.join("\n"));
 }

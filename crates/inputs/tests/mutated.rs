@@ -3,16 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use allocation_counter::measure;
 use inputs::{READERS, Read, Reader, Scratch, mutate::Mutator};
 use rustix::time::{ClockId, clock_gettime};
-use std::{
-    fs,
-    path::PathBuf,
-    sync::mpsc::{RecvTimeoutError, channel},
-    thread,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, time::Duration};
 
 /// Processor time that a reader gets: in seconds, and with NETLOOM_LONG.
 const SHORT: f64 = 0.7;
@@ -90,26 +86,10 @@ fn read(reader: &Reader, said: &dyn Fn(String)) {
     }
 }
 
-/// Runs a reader in a thread of its own, which is watched: a file that keeps it for ever ends the test with its name.
+/// Runs a reader in a thread of its own, which is watched.
 fn watched(name: &str) {
     let reader = Reader::named(name);
-    let (said, heard) = channel();
-    let crew = thread::Builder::new()
-        .stack_size(8 << 20)
-        .spawn(move || read(reader, &|what| drop(said.send(what))))
-        .unwrap();
-    let mut last = String::new();
-    loop {
-        match heard.recv_timeout(HANGS) {
-            Ok(what) => last = what,
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => panic!("{last} is read for ever"),
-        }
-    }
-    if let Err(panic) = crew.join() {
-        eprintln!("{last} broke a promise");
-        std::panic::resume_unwind(panic);
-    }
+    common::watched(HANGS, move |said| read(reader, said));
 }
 
 /// A test for each reader, in the order of [`READERS`].
