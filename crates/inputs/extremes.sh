@@ -12,20 +12,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 test=(-p netloom-inputs --test extreme_experiments)
 
-cargo test --locked --profile checked "${test[@]}" --no-run
-cargo test --locked --release "${test[@]}" --no-run
-
-# one PROFILE FLAG..: all files in one build.
-one() {
-  local name=$1
+# built PROFILE FLAG..: the test program in one build, named so: sources may change while it runs.
+built() {
+  local name=$1 program
   shift
-  CASES=$files SEED=$seed OUTCOMES=$work/$name cargo test --locked "$@" "${test[@]}" extreme_experiments -- --nocapture >"$work/$name.log" 2>&1
+  cargo test --locked "$@" "${test[@]}" --no-run 2>&1 | tee "$work/built.log" >&2
+  program=$(sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$work/built.log")
+  cp "$program" "$work/$name.program"
 }
 
+# one PROFILE: all files in one build.
+one() {
+  (cd crates/inputs && CASES=$files SEED=$seed OUTCOMES=$work/$1 "$work/$1.program" extreme_experiments --nocapture) >"$work/$1.log" 2>&1
+}
+
+built checked --profile checked
+built release --release
 failed=0
-one checked --profile checked &
+one checked &
 checked=$!
-one release --release || failed=1
+one release || failed=1
 wait "$checked" || failed=1
 for name in checked release; do
   echo "$name: $(grep -E '^\{' "$work/$name.log" || tail -n 40 "$work/$name.log")"

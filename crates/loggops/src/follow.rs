@@ -32,8 +32,19 @@ struct Course {
     /// Its one interface can send from then on, and receive.
     sends: Ps,
     receives: Ps,
-    /// Last arrival by receiver in ascending order, where messages are held behind earlier ones.
-    latest: Vec<(u32, Ps)>,
+    /// Where messages are held behind earlier ones: by receiver, ascending.
+    latest: Vec<Latest>,
+    /// Which of them was the last one's receiver.
+    last: u32,
+}
+
+/// The last arrival at a receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Latest {
+    receiver: u32,
+    /// Which receiver's turn was next the last time: ranks send to their neighbours in turn. It may stand elsewhere by now.
+    next: u32,
+    at: Ps,
 }
 
 impl Course {
@@ -89,6 +100,14 @@ impl Course {
     fn rise(&mut self) {
         debug_assert!(self.now >> (self.floor % 64) & 1 == 1, "the floor is over");
         self.floor += (self.now >> (self.floor % 64)).trailing_ones();
+        if self.floor.is_multiple_of(64) {
+            self.next_word();
+        }
+    }
+
+    /// All of the floor's word are over.
+    #[inline(never)]
+    fn next_word(&mut self) {
         while self.floor.is_multiple_of(64) {
             self.now = self.beyond.pop_front().unwrap_or(0);
             self.floor += self.now.trailing_ones();
@@ -110,16 +129,34 @@ impl Course {
     /// When a message that would be at its receiver at `alone` is there behind earlier ones.
     #[inline]
     fn behind(&mut self, receiver: u32, alone: Ps) -> Ps {
-        let at = match self.latest.binary_search_by_key(&receiver, |l| l.0) {
+        let next = self.latest.get(self.last as usize).map_or(0, |l| l.next);
+        match self.latest.get_mut(next as usize) {
+            Some(latest) if latest.receiver == receiver => {
+                self.last = next;
+                latest.at = alone.max(latest.at);
+                latest.at
+            }
+            _ => self.behind_any(receiver, alone),
+        }
+    }
+
+    /// The same for a receiver whose turn it is not.
+    #[inline(never)]
+    fn behind_any(&mut self, receiver: u32, alone: Ps) -> Ps {
+        let at = match self.latest.binary_search_by_key(&receiver, |l| l.receiver) {
             Ok(at) => at,
             Err(at) => {
-                self.latest.insert(at, (receiver, 0));
+                self.latest.insert(at, Latest { receiver, ..Latest::default() });
                 at
             }
         };
-        let latest = &mut self.latest[at].1;
-        *latest = alone.max(*latest);
-        *latest
+        if let Some(last) = self.latest.get_mut(self.last as usize) {
+            last.next = at as u32;
+        }
+        self.last = at as u32;
+        let latest = &mut self.latest[at];
+        latest.at = alone.max(latest.at);
+        latest.at
     }
 
     fn count(&self) -> u64 {
@@ -358,8 +395,29 @@ mod tests {
     use super::Course;
     use base::{
         rng::{Purpose, Stream},
-        sorted::SortedSet,
+        sorted::{SortedMap, SortedSet},
     };
+
+    /// Receivers in turn, in turns that change, and at random, against a plain map.
+    #[test]
+    fn messages_stay_behind_the_last_one_to_the_same_receiver() {
+        for seed in 0..50 {
+            let mut draw = Stream::new(seed, Purpose::Test, 0);
+            let (mut course, mut naive) = (Course::default(), SortedMap::new());
+            let mut turns: Vec<u32> = (0..1 + draw.below(9)).map(|_| draw.below(20) as u32).collect();
+            for n in 0..400 {
+                if draw.below(40) == 0 {
+                    turns.push(draw.below(20) as u32);
+                }
+                let receiver =
+                    if draw.below(8) == 0 { draw.below(20) as u32 } else { turns[n % turns.len()] };
+                let alone = 1000 + draw.below(500);
+                let latest = naive.entry(receiver).or_insert(0);
+                *latest = alone.max(*latest);
+                assert_eq!(course.behind(receiver, alone), *latest, "seed {seed}: {n}");
+            }
+        }
+    }
 
     #[test]
     fn a_course_is_a_set_of_operations() {

@@ -81,15 +81,20 @@ impl Messages {
         self.used().collect()
     }
 
-    #[inline]
     fn add(&mut self, message: Seen, by: i64) {
         if self.entries * 4 >= self.open.len() {
             self.grow();
         }
+        let first = message.slot(self.open.len());
+        self.add_from(first, message, by);
+    }
+
+    /// Adds what may stand at `at` or behind it.
+    #[inline(never)]
+    fn add_from(&mut self, mut at: usize, message: Seen, by: i64) {
         debug_assert!(self.entries < self.open.len(), "a search ends at a free slot");
         debug_assert_ne!(by, 0, "a balance of nothing marks a free slot");
         let mask = self.open.len() - 1;
-        let mut at = message.slot(self.open.len());
         loop {
             let (seen, balance) = &mut self.open[at];
             if *balance == 0 {
@@ -142,13 +147,34 @@ impl Messages {
     /// A message was sent.
     #[inline]
     pub fn sent(&mut self, message: Seen) {
-        self.add(message, 1);
+        if self.entries * 4 >= self.open.len() {
+            self.grow();
+        }
+        // Most find their first slot free.
+        let first = message.slot(self.open.len());
+        match &mut self.open[first] {
+            (seen, balance @ 0) => {
+                (*seen, *balance) = (message, 1);
+                self.entries += 1;
+            }
+            _ => self.add_from(first, message, 1),
+        }
     }
 
     /// A message arrived at `at`, which may not be before `earliest`.
     #[inline]
     pub fn arrived(&mut self, message: Seen, at: u64, earliest: u64) {
-        self.add(message, -1);
+        // Most stand in their first slot, and nothing behind it.
+        let slots = self.open.len();
+        let first = if slots == 0 { 0 } else { message.slot(slots) };
+        let behind = (first + 1) & slots.wrapping_sub(1);
+        match self.open.get(first) {
+            Some((seen, 1)) if *seen == message && self.open[behind].1 == 0 => {
+                self.open[first].1 = 0;
+                self.entries -= 1;
+            }
+            _ => self.add(message, -1),
+        }
         self.not_before(&message, at, earliest);
     }
 
