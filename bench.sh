@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads windows delay flow congestion portals
-# resilient instructions large pending build; hybrid, which takes hours, and check_costs, the table of docs/checkers.md, only run if they are named). Prints them; nothing is compared, nothing is stored.
+# resilient instructions large pending build; hybrid, which takes hours, check_costs, the table of docs/checkers.md, and
+# hybrid_programs, that of docs/hybrid.md, only run if they are named). Prints them; nothing is compared, nothing is stored.
 # On a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -201,6 +202,34 @@ check_costs() {
   rm -r "$place"
 }
 
+# The table of docs/hybrid.md: how far six programs are off under `automatic`, in per cent of their time on `packet`.
+hybrid_programs() {
+  local place program window set predictor times
+  place=$(mktemp -d)
+  sed -n '/<!-- file: programs.toml -->/,/^```$/p' docs/hybrid.md | sed '1,2d;$d' >"$place/programs.toml"
+  while IFS=';' read -r program window set; do
+    times=()
+    for predictor in packet mean quantile; do
+      # shellcheck disable=SC2086 # Settings are words of their own.
+      set -- --set "job.0.workload=$program" $set
+      [ $predictor = packet ] || set -- "$@" --set model.kind=hybrid --set hybrid.director=automatic --set hybrid.predictor=$predictor --set "hybrid.window=$window us" --set hybrid.min_stay=10us
+      times+=("$(netloom run "$place/programs.toml" "$@" --format json | sed -n 's/^  "simulated_ps": \([0-9]*\),$/\1/p')")
+    done
+    awk -v n="$program${set:+, $set}" -v w="$window" -v p="${times[0]}" -v a="${times[1]}" -v b="${times[2]}" 'BEGIN {
+      gsub(/--set job\.0\./, "", n); printf "| %s | %d us | %+.2f %% | %+.2f %% |\n", n, w, (a / p - 1) * 100, (b / p - 1) * 100 }'
+  done <<'END'
+conjugate-gradient;200;--set job.0.iterations=60 --set job.0.face_bytes=16KiB
+conjugate-gradient;100;--set job.0.iterations=60 --set job.0.face_bytes=16KiB
+stencil;200;--set job.0.iterations=60 --set job.0.face_bytes=16KiB
+ring;100;--set job.0.iterations=200 --set job.0.hop_bytes=16KiB
+sweep;100;--set job.0.iterations=4 --set job.0.points=[128,128,128]
+fft;60;--set job.0.iterations=20 --set job.0.points=[64,64,64]
+fft;100;--set job.0.iterations=40 --set job.0.points=[128,128,128]
+training-step;100;--set job.0.iterations=2
+END
+  rm -r "$place"
+}
+
 pending() { cargo bench --locked -p netloom-engine --bench pending; }
 
 hybrid() { netloom study zombie-packets --out "${CARGO_TARGET_DIR:-target}/zombies"; }
@@ -218,7 +247,7 @@ sections=("$@")
 for section in "${sections[@]}"; do
   # A function of this file, before minutes go into a build.
   if [ "$(type -t "$section")" != function ]; then
-    sed -n '2,4s/^# //p' "$0" >&2
+    sed -n '2,5s/^# //p' "$0" >&2
     exit 2
   fi
 done
