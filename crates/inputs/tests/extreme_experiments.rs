@@ -327,7 +327,9 @@ fn run(base: &Base, set: Vec<String>, every: Ps, said: &Heard) -> (&'static str,
         Ok(prepared) => prepared,
         Err(e @ Error::Experiment(_)) => return ("refused", format!("{e:?}"), Vec::new()),
         // Rows of a build with assertions are larger, so its predictions are other numbers.
-        Err(Error::Message { kind: ErrorKind::Limit, message, .. }) if message.contains("may need") => {
+        Err(Error::Message { kind: ErrorKind::Limit, message, .. })
+            if message.contains("may need") || message.contains("more may be used") =>
+        {
             return ("memory", String::new(), Vec::new());
         }
         Err(e) => return ("failed", e.to_string(), Vec::new()),
@@ -405,8 +407,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|n| n.parse().unwrap())
 }
 
-/// A file that takes longer is run for ever: in seconds.
-const HANGS: Duration = Duration::from_secs(120);
+/// A file that takes longer is run for ever. Two builds side by side need up to two minutes for a ring of 255 routers whose virtual channels do not suffice.
+const HANGS: Duration = Duration::from_secs(300);
 
 #[test]
 fn extreme_experiments_are_run_or_refused_in_words() {

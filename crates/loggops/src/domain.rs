@@ -141,7 +141,6 @@ impl Context {
 
     /// Shortest time from the start of a send to the message's arrival.
     #[inline]
-    #[must_use]
     pub fn least(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
         let (here, there) = (self.place(from).terminal, self.place(to).terminal);
         self.config.overhead

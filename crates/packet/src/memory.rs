@@ -19,7 +19,7 @@ use crate::{
     multicast::trees,
     network::counts_detours,
     router,
-    rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
+    rows::{Chunk, Flight, Packet, Port as PortRow, Post, Terminal, Vc},
     setup::Setup,
     transport::config::Resilience,
 };
@@ -32,6 +32,7 @@ use model::{
     memory::Prediction,
     setup::{JobSetup, Until},
 };
+use ranks::carrier::Ahead;
 use ranks::memory::{
     open::{self, Open},
     sent::{Cut, Sent, sent},
@@ -64,6 +65,7 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("flights", size(flights(setup, &held).min(held.chunks), size_of::<Flight>())),
         ("chunks", size(held.chunks, growth * size_of::<Chunk>())),
         ("packets", size(held.packets, growth * size_of::<Packet>())),
+        ("messages", size(open.iter().map(|open| open.messages).sum(), size_of::<Post>() + POSTED)),
     ];
     parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows, &|job| open[job].operations));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
@@ -73,6 +75,9 @@ pub fn predict(setup: &Setup) -> Prediction {
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
+
+/// Bytes of what a program's message has sent ahead, and of its places in the map, while it waits at its terminal.
+const POSTED: usize = size_of::<Ahead>() + 32;
 
 /// Bytes of a packet that bypasses the network: its message and place in the agenda, which double as they grow, and its row where it is held back. Copies of both are
 /// made when the network is entered again, and when the run is closed.

@@ -7,6 +7,7 @@ mod some;
 
 use crate::operations::Row;
 use model::{memory::Prediction, setup::JobSetup};
+use open::Open;
 use sent::Cut;
 use workload::program::{Op, Program, Step};
 
@@ -35,8 +36,17 @@ impl Kept {
 /// Predicts the memory of a run of rank programs without a network: all operations of programs that come as graphs; of those that stream, what ranks have open at a time.
 #[must_use]
 pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
-    let open = |program: &dyn Program| open::open(program, Cut::WHOLE).operations;
-    let mut parts = parts(jobs, kept, &|job| jobs[job].work.program().map_or(0, |program| open(&**program)));
+    /// A message that waits for its receive, in a list that doubles as it grows.
+    const MESSAGE: u64 = 40;
+    let open = |job: &JobSetup| {
+        let streams = job.work.program().filter(|program| program.total().is_none());
+        streams.map_or_else(Open::default, |program| open::open(&**program, Cut::WHOLE))
+    };
+    let open: Vec<Open> = jobs.iter().map(open).collect();
+    let mut parts = parts(jobs, kept, &|job| open[job].operations);
+    let messages = open.iter().fold(0u64, |sum, open| sum.saturating_add(open.messages));
+    parts.push(("messages", messages.saturating_mul(MESSAGE)));
+    parts.retain(|part| part.1 > 0);
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }

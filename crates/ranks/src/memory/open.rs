@@ -16,6 +16,9 @@ use workload::program::{After, Batch, Kind, Op, Program};
 const READ: u64 = 1 << 19;
 const OF_RANK: u64 = READ / FEW as u64;
 
+/// Operations of a rank that has not waited for a receive yet: it may post all it has.
+const POSTED: u64 = 1 << 20;
+
 /// Operations of a rank that are never exceeded by much, whatever is read.
 const LEAST_OPEN: u64 = 16;
 
@@ -39,21 +42,14 @@ pub struct Open {
 /// Of many ranks some stand for all, four standard errors above their mean, and no more than the largest of them; but the first for itself. Of long ranks the beginning stands for the rest.
 #[must_use]
 pub fn open(program: &dyn Program, cut: Cut) -> Open {
-    let few: Vec<(Open, u64)> =
-        some::asked(program.ranks(), FEW).map(|rank| of_rank(program, rank, cut)).collect();
-    let dear = few.iter().map(|(_, read)| read).sum::<u64>() / few.len().max(1) as u64;
-    // All ranks of a short program: few may be unlike the others.
-    let many =
+    let few: Vec<u64> = some::asked(program.ranks(), FEW).map(|rank| of_rank(program, rank, cut).1).collect();
+    let dear = (few.iter().sum::<u64>() / few.len().max(1) as u64).max(1);
+    // All ranks of a short program: few may be unlike the others. Of a long one as many as can be read, from all over it.
+    let most =
         if dear.saturating_mul(program.ranks().into()) <= READ { program.ranks() } else { some::ASKED };
-    let (mut all, mut read) = (Vec::new(), 0);
-    for rank in some::asked(program.ranks(), many) {
-        let (open, of_rank) = of_rank(program, rank, cut);
-        all.push(open);
-        read += of_rank;
-        if read >= READ && all.len() >= FEW as usize {
-            break;
-        }
-    }
+    let many = ((READ / dear) as u32).clamp((2 * FEW).min(most), most);
+    let all: Vec<Open> =
+        some::asked(program.ranks(), many).map(|rank| of_rank(program, rank, cut).0).collect();
     // The first is asked in any case, and is often one of its kind: a root, a corner.
     let whole = |count: fn(&Open) -> u64| {
         let counts: Vec<f64> = all.iter().map(|open| count(open) as f64).collect();
@@ -85,7 +81,10 @@ fn of_rank(program: &dyn Program, rank: RankId, cut: Cut) -> (Open, u64) {
     let mut cursor = program.open(rank);
     let mut batch = Batch::default();
     // What is damaged is told by the run.
-    while reader.read < OF_RANK && cursor.fill(&mut batch).is_ok() && !batch.ops.is_empty() {
+    while reader.read < if reader.waited { OF_RANK } else { POSTED }
+        && cursor.fill(&mut batch).is_ok()
+        && !batch.ops.is_empty()
+    {
         reader.batch(&batch);
         batch.clear();
     }
@@ -105,6 +104,8 @@ struct Reader {
     /// Sent since a receive was waited for, and between that and the one before.
     now: Sent,
     before: Sent,
+    /// It has waited for a receive.
+    waited: bool,
     most: Open,
 }
 
@@ -112,7 +113,7 @@ impl Reader {
     fn new(cut: Cut) -> Self {
         let (started, peers) = (BTreeMap::new(), BTreeSet::new());
         let (now, before) = (Sent::default(), Sent::default());
-        Self { cut, read: 0, last: 0, started, peers, now, before, most: Open::default() }
+        Self { cut, read: 0, last: 0, started, peers, now, before, waited: false, most: Open::default() }
     }
 
     fn batch(&mut self, batch: &Batch) {
@@ -153,6 +154,7 @@ impl Reader {
     /// Something waits for it.
     fn finish(&mut self, number: u64) {
         let Some(op) = self.started.remove(&number) else { return };
+        self.waited |= op.kind == Kind::Recv || self.cut.asks(&op);
         match op.kind {
             // Several that are waited for together are one step.
             Kind::Recv if self.now.messages > 0 => (self.before, self.now) = (self.now, Sent::default()),
@@ -219,6 +221,37 @@ mod tests {
         assert_eq!((found.messages, found.packets, found.chunks), (2 * 3, 2 * 7, 2 * 52));
         // Small ones go at once, and nobody says that they arrived.
         assert_eq!(of(2, |_| chain(&[send(1, 50, 0)])).messages, 2000);
+    }
+
+    /// A rank that waits for nobody is read further than others: all that it posts is under way.
+    #[test]
+    fn all_that_a_rank_posts_without_waiting_is_under_way() {
+        let posts = |count: u32, first: Op| {
+            let mut rank = Rank::default();
+            rank.push(first);
+            (0..count).for_each(|_| _ = rank.push(Op { after: After::Finish, ..send(1, 50, 0) }));
+            rank
+        };
+        let count = 3 * OF_RANK as u32;
+        assert_eq!(of(1, |_| posts(count, send(1, 50, 0))).messages, u64::from(count) + 1);
+        // After a receive its beginning stands for it.
+        assert!(of(1, |_| posts(count, recv(1, 50, 0))).messages < u64::from(count) / 2);
+    }
+
+    /// Long ranks are asked all over the program: the first half waits for each receive, the second posts all it has.
+    #[test]
+    fn long_ranks_of_all_places_are_asked() {
+        let count = OF_RANK as u32;
+        let rank = |r: u32| {
+            let mut rank = Rank::default();
+            for _ in 0..count {
+                let op = if r < 8 { recv(r + 8, 50, 0) } else { send(r - 8, 50, 0) };
+                rank.push(Op { after: After::Finish, ..op });
+            }
+            rank
+        };
+        let (found, real) = (of(16, rank).messages, 8 * u64::from(count));
+        assert!((real..=2 * real).contains(&found), "{found}, {real} are posted");
     }
 
     /// A root sends to each of many ranks, which send nothing: it stands for itself.

@@ -10,6 +10,9 @@ use base::{
 /// Most segments times children, or dozens of them, of a call.
 const MAX_PARTS: u64 = 1 << 30;
 
+/// Most rounds of a call: a rank that waits for nobody posts them all at one instant, and all of them take memory.
+const MAX_ROUNDS: u32 = 1 << 22;
+
 /// Chooses the algorithm of every call of a job.
 #[derive(Clone, Debug)]
 pub struct Chooser {
@@ -82,6 +85,15 @@ impl Chooser {
             return Err(format!(
                 "{name} of {} B in segments of {segment} B has {segments} segments, too many for {} ranks; name larger segments",
                 task.bytes, task.size
+            ));
+        }
+        // Some have segments of their own where none are given.
+        let rounds = if task.is_empty() { 0 } else { (choice.algorithm.rounds)(task) };
+        if rounds > MAX_ROUNDS {
+            let (name, by) = (task.kind.name(), choice.algorithm.about.name);
+            return Err(format!(
+                "{name} of {} B by `{by}` has {rounds} rounds, more than {MAX_ROUNDS}; name larger segments, or another algorithm",
+                task.bytes
             ));
         }
         Ok(choice.algorithm)
@@ -200,6 +212,22 @@ mod tests {
             let error = chooser.choose(&mut call(3 << 30), None).unwrap_err();
             assert!(error.contains("3221225472 segments, too many for 64 ranks"), "{error}");
         }
+        // Also where an algorithm has segments of its own.
+        let mut cut = 0;
+        for algorithm in ALGORITHMS.iter().filter(|a| a.kinds.contains(&CollectiveKind::Bcast)) {
+            let chooser = Chooser::new(&TABLES[0]);
+            match chooser.choose(&mut call(1 << 40), Some(algorithm.about.name)) {
+                Ok(_) => assert!((algorithm.rounds)(&call(1 << 40)) <= MAX_ROUNDS),
+                Err(error) => {
+                    assert!(
+                        error.contains("rounds, more than 4194304") || error.contains("too many"),
+                        "{error}"
+                    );
+                    cut += 1;
+                }
+            }
+        }
+        assert!(cut >= 3, "{cut}");
     }
 
     #[test]
