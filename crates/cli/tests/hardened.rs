@@ -238,6 +238,30 @@ fn counts_of_a_file_take_no_memory() {
     assert_eq!(within(400_000, &["trace", "info", goal.to_str().unwrap()]).status.code(), Some(4));
 }
 
+/// What goes through all ranks refuses more of them than a few words may have.
+#[test]
+fn ranks_of_few_words_are_not_counted_one_by_one() {
+    let root = tempfile::tempdir().unwrap();
+    let program = |ranks: u32| {
+        let path = root.path().join(format!("{ranks}.ranks"));
+        fs::write(&path, format!("ranks {ranks}\nall {{\n  barrier\n}}\n")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (huge, fits) = (program(60_000_000), program(1_000));
+    for form in ["goal", "goal-binary", "ranks", "simgrid-ti"] {
+        let out = root.path().join(form).to_str().unwrap().to_owned();
+        let convert = |file: &str| within(400_000, &["trace", "convert", file, &out, "--to", form]);
+        let output = convert(&huge);
+        assert_eq!(output.status.code(), Some(6), "{form}: {}", said(&output));
+        assert!(said(&output).contains("60000000 ranks in 33 bytes"), "{form}: {}", said(&output));
+        assert!(!Path::new(&out).exists() && convert(&fits).status.code() == Some(0), "{form}");
+    }
+    for more in [&[][..], &["--expand", "openmpi"]] {
+        let info = |file: &str| within(400_000, &[&["trace", "info", file][..], more].concat()).status.code();
+        assert_eq!([info(&huge), info(&fits)], [Some(6), Some(0)], "{more:?}");
+    }
+}
+
 /// Tables that do not fit are refused before they are computed, and so is a text that outgrows what is left.
 #[test]
 fn tables_that_do_not_fit_are_refused() {
