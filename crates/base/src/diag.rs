@@ -4,7 +4,6 @@
 //! into: a file, or an option of the command line that overrides one of its values. The library draws
 //! them (`netloom::render`).
 
-use crate::mistakes::counted;
 use std::{
     collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
@@ -46,6 +45,8 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// True if the mistake is in an input file that the experiment names, not in the experiment itself.
     pub input: bool,
+    /// How many mistakes it stands for: more than one where others are counted only.
+    pub count: usize,
 }
 
 impl Diagnostic {
@@ -57,6 +58,7 @@ impl Diagnostic {
             label: String::new(),
             help: Vec::new(),
             input: false,
+            count: 1,
         }
     }
 
@@ -134,7 +136,7 @@ impl Diagnostics {
         if !self.seen.insert(hasher.finish()) {
             return;
         }
-        self.count = self.count.saturating_add(counted(&diagnostic.message));
+        self.count = self.count.saturating_add(diagnostic.count);
         self.elsewhere |= !diagnostic.input;
         self.items.push(diagnostic);
         if self.items.len() >= 2 * KEPT {
@@ -214,6 +216,17 @@ mod tests {
         assert_eq!((all.len(), all.is_empty()), (4, false));
         assert_eq!(all.text(at(file, 6, 11)), "y = 2");
         assert_eq!(all.text(at(file, 6, 99)), "");
+    }
+
+    /// What stands for many counts as many, whatever it says; what says a number stands for itself.
+    #[test]
+    fn what_stands_for_many_counts_as_many() {
+        let mut all = Diagnostics::default();
+        all.push(Diagnostic::new(None, "a: 7 more errors"));
+        assert_eq!(all.len(), 1);
+        all.push(Diagnostic { count: 49_900, ..Diagnostic::new(None, "the rest") });
+        assert_eq!(all.len(), 49_901);
+        assert!(all.to_string().ends_with("the rest\nand 49801 more"), "{all}");
     }
 
     /// Of very many all are counted, and the first are kept, whatever the order in which they were found.

@@ -99,7 +99,8 @@ impl<R: BufRead> BufRead for Watched<R> {
 }
 
 /// Bytes of this process that lie in memory; `None` where the system does not say.
-fn resident() -> Option<u64> {
+#[must_use]
+pub fn resident() -> Option<u64> {
     kilobytes(&read("/proc/self/status"), "VmRSS:")
 }
 

@@ -49,17 +49,26 @@ impl<T> Mistakes<T> {
         self.shown.is_empty()
     }
 
-    /// The mistakes that are shown, and what `whole` makes of the number of the others: a mistake of the whole file.
+    /// The mistakes that are shown, and what `whole` makes of the others: a mistake of the whole file, which stands for all of them.
     ///
     /// # Errors
     /// All of that, if there is a mistake.
-    pub fn done(self, whole: impl FnOnce(String) -> T) -> Result<(), Vec<T>> {
+    pub fn done(self, whole: impl FnOnce(Others) -> T) -> Result<(), Vec<T>> {
         let Self { mut shown, more } = self;
         if more > 0 {
-            shown.push(whole(more_errors(more)));
+            shown.push(whole(Others { count: more, message: more_errors(more) }));
         }
         if shown.is_empty() { Ok(()) } else { Err(shown) }
     }
+}
+
+/// Mistakes that are counted only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Others {
+    /// How many they are.
+    pub count: usize,
+    /// What is said of them.
+    pub message: String,
 }
 
 impl<T> Extend<T> for Mistakes<T> {
@@ -74,43 +83,9 @@ pub fn more_errors(more: usize) -> String {
     format!("{more} more {}", if more == 1 { "error" } else { "errors" })
 }
 
-/// How many mistakes a message stands for: one, or as many as [`more_errors`] says in it, whatever file is named before that.
-#[must_use]
-pub fn counted(message: &str) -> usize {
-    let (said, rest) = message.rsplit_once(" more error").unwrap_or_default();
-    let ends = rest.strip_prefix('s').unwrap_or(rest);
-    let number = said.rsplit(": ").next().unwrap_or_default();
-    // What a file says stands in quotes.
-    let is_number =
-        !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && !said.contains(['`', '"']);
-    number.parse().ok().filter(|_| is_number && (ends.is_empty() || ends.starts_with(';'))).unwrap_or(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_for_many_counts_as_many() {
-        let many = [("1 more error", 1), ("49900 more errors", 49_900), ("a.txt: 7 more errors", 7)];
-        for (message, count) in many {
-            assert_eq!(
-                [counted(message), counted(&format!("{message}; it was read no further"))],
-                [count; 2]
-            );
-        }
-        for one in [
-            "no unit",
-            "",
-            "7 more errors than that",
-            "more errors",
-            "rank 7 more errors",
-            "-3 more errors",
-            "no key `a: 9 more errors; b`",
-        ] {
-            assert_eq!(counted(one), 1, "{one}");
-        }
-    }
 
     #[test]
     fn the_first_are_shown_and_the_others_counted() {
@@ -118,7 +93,10 @@ mod tests {
             let mut mistakes = Mistakes::default();
             mistakes.extend((0..count).map(|n| n.to_string()));
             assert_eq!(mistakes.is_empty(), count == 0);
-            mistakes.done(|more| more)
+            mistakes.done(|others| {
+                assert_eq!((others.count, count), (others.count, SHOWN + others.count));
+                others.message
+            })
         };
         assert_eq!(list(0), Ok(()));
         assert_eq!(list(2), Err(vec!["0".to_owned(), "1".to_owned()]));

@@ -159,6 +159,8 @@ pub struct Problem {
     pub help: Option<String>,
     /// Set if the mistake is not in the experiment but in an input file that the key names.
     pub input: Option<Box<Excerpt>>,
+    /// How many mistakes it stands for: more than one where others are counted only.
+    pub count: usize,
 }
 
 /// A key that has no effect in a combination, and why. It is not refused: an experiment changes its model, routing or router by one word. But a
@@ -202,13 +204,20 @@ pub struct Excerpt {
 impl Problem {
     /// A problem with a key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into(), help: None, input: None }
+        Self { key: key.into(), message: message.into(), help: None, input: None, count: 1 }
     }
 
     /// Says that the mistake is in an input file.
     #[must_use]
     pub fn at(mut self, excerpt: Excerpt) -> Self {
         self.input = Some(Box::new(excerpt));
+        self
+    }
+
+    /// Says how many mistakes it stands for.
+    #[must_use]
+    pub fn count(mut self, count: usize) -> Self {
+        self.count = count;
         self
     }
 

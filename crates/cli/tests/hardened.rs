@@ -238,6 +238,62 @@ fn counts_of_a_file_take_no_memory() {
     assert_eq!(within(400_000, &["trace", "info", goal.to_str().unwrap()]).status.code(), Some(4));
 }
 
+/// What goes through all ranks refuses more of them than a few words may have.
+#[test]
+fn ranks_of_few_words_are_not_counted_one_by_one() {
+    let root = tempfile::tempdir().unwrap();
+    let program = |ranks: u32| {
+        let path = root.path().join(format!("{ranks}.ranks"));
+        fs::write(&path, format!("ranks {ranks}\nall {{\n  barrier\n}}\n")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (huge, fits) = (program(60_000_000), program(1_000));
+    for form in ["goal", "goal-binary", "ranks", "simgrid-ti"] {
+        let out = root.path().join(form).to_str().unwrap().to_owned();
+        let convert = |file: &str| within(400_000, &["trace", "convert", file, &out, "--to", form]);
+        let output = convert(&huge);
+        assert_eq!(output.status.code(), Some(6), "{form}: {}", said(&output));
+        assert!(said(&output).contains("60000000 ranks in 33 bytes"), "{form}: {}", said(&output));
+        assert!(!Path::new(&out).exists() && convert(&fits).status.code() == Some(0), "{form}");
+    }
+    for more in [&[][..], &["--expand", "openmpi"]] {
+        let info = |file: &str| within(400_000, &[&["trace", "info", file][..], more].concat()).status.code();
+        assert_eq!([info(&huge), info(&fits)], [Some(6), Some(0)], "{more:?}");
+    }
+}
+
+/// A limit holds what the program itself takes: a file that outgrows it is read no further, and nothing is built of it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_holds_the_program_itself() {
+    let root = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = root.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let calls = |call: &str| (0..380_000).map(|n| format!("l{n}: {call} tag {n}\n")).collect::<String>();
+    let (sends, receives) = (calls("send 8b to 1"), calls("recv 8b from 0"));
+    put("a.goal", &format!("num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n"));
+    let text = "[experiment]\nuntil = \"workload-done\"\n[[job]]\nworkload = \"trace\"\nfile = \"a.goal\"\n[model]\nkind = \"delay\"\n\
+                cost = \"loggops\"\nlatency = \"2 us\"\n";
+    let run = put("a.toml", text);
+    // In a process of its own: this one has more.
+    let limited = |limit: &str| within(4_000_000, &["run", &run, "--memory-limit", limit]);
+    for limit in [45u64, 50, 55] {
+        let output = limited(&format!("{limit} MB"));
+        assert_eq!(output.status.code(), Some(6), "{}", said(&output));
+        let all = said(&output);
+        // Not the run was refused, once all was read.
+        let said = all.split_once(" may be used").map_or("", |(said, _)| said);
+        let begins = ["what was read so far takes", "what the file describes takes"];
+        assert!(begins.iter().any(|begin| said.contains(begin)), "{limit}: {all}");
+        let left: Vec<&str> = said.split("only ").last().unwrap().split(' ').collect();
+        assert!(left[1] == "KiB" || left[0].parse::<f64>().unwrap() < limit as f64, "{limit}: {all}");
+    }
+    assert_eq!(limited("1 GB").status.code(), Some(0));
+}
+
 /// Tables that do not fit are refused before they are computed, and so is a text that outgrows what is left.
 #[test]
 fn tables_that_do_not_fit_are_refused() {

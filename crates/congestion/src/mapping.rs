@@ -4,7 +4,7 @@
 //! ranks may have a subset of their own ([`part_first`]), which is shuffled by itself.
 
 use base::{
-    mistakes::Mistakes,
+    mistakes::{Mistakes, Others},
     rng::{Purpose, Stream},
     sorted::SortedMap,
 };
@@ -145,16 +145,23 @@ pub struct Mistake {
     pub line: u64,
     /// What is wrong.
     pub message: String,
+    /// How many mistakes it stands for: more than one where others are counted only.
+    pub count: usize,
 }
 
 impl Mistake {
     pub(crate) fn new(line: u64, message: impl Into<String>) -> Self {
-        Self { line, message: message.into() }
+        Self { line, message: message.into(), count: 1 }
     }
 
     /// Of the whole file.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self::new(0, message)
+    }
+
+    /// Those of a file that are counted only.
+    pub(crate) fn others(Others { count, message }: Others) -> Self {
+        Self { count, ..Self::whole(message) }
     }
 }
 
@@ -231,7 +238,7 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, Vec<Mistake>> 
             }
         }
     }
-    listed.mistakes.done(Mistake::whole).map(|()| listed.hosts)
+    listed.mistakes.done(Mistake::others).map(|()| listed.hosts)
 }
 
 /// Text of the list in a JSON value: that of an object, or the value itself.

@@ -116,7 +116,7 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<PairList, Vec<Mistake>> 
             (Err(message), _) => mistakes.push(Mistake::new(number, message)),
         }
     }
-    mistakes.done(Mistake::whole)?;
+    mistakes.done(Mistake::others)?;
     levels.retain(|level| !level.is_empty());
     if levels.is_empty() {
         return Err(vec![Mistake::whole("there is no pair in it")]);

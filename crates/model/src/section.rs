@@ -48,6 +48,7 @@ impl Section {
     pub fn report(&self, problems: Vec<Problem>, diagnostics: &mut Diagnostics) {
         for problem in problems {
             let mut diagnostic = Diagnostic::new(self.place(&problem.key), problem.message);
+            diagnostic.count = problem.count;
             if let Some(input) = problem.input {
                 diagnostic.input = true;
                 if input.line > 0 {

@@ -111,6 +111,28 @@ pub fn read(file: &Path, scale: Scale) -> Result<(Format, Content), Error> {
     Content::read(&Input::file(file), scale).map_err(Error::input)
 }
 
+/// Ranks that a program of few words may have where each is counted or written; a larger one needs a byte of its file for each further rank.
+const FREE_RANKS: u64 = 1 << 20;
+
+/// Reads a file of which every rank is to be counted or written.
+///
+/// # Errors
+/// As [`read`]; and if a few words speak of so many ranks that this would take hours.
+pub fn read_whole(file: &Path, scale: Scale) -> Result<(Format, Content), Error> {
+    let (format, content) = read(file, scale)?;
+    // In all other formats each rank has bytes, or a file, of its own.
+    let (ranks, bytes) = (u64::from(content.ranks()), file.metadata().map_or(0, |file| file.len()));
+    let most = FREE_RANKS.saturating_add(bytes);
+    if format == Format::Ranks && ranks > most {
+        let message = format!(
+            "{}: {ranks} ranks in {bytes} bytes: ranks are counted or written one by one, and at most {most} of such a file",
+            file.display()
+        );
+        return Err(Error::new(ErrorKind::Limit, message).with_help("choose fewer ranks"));
+    }
+    Ok((format, content))
+}
+
 /// A file that turned out to be damaged while it was used.
 #[must_use]
 pub fn damaged(Damage(message): Damage) -> Error {
@@ -150,7 +172,7 @@ pub fn convert(asked: &Conversion<'_>) -> Result<Converted, Error> {
     };
     fits(format, packed, asked.per_rank)?;
     let part_file = PartFile::new(asked.out, asked.force)?;
-    let (content, mut notes) = reshaped(read(asked.file, asked.scale)?.1, asked.reshape)?;
+    let (content, mut notes) = reshaped(read_whole(asked.file, asked.scale)?.1, asked.reshape)?;
     notes.extend(write(&content, format, asked, part_file.part(), packed)?);
     part_file.keep().map_err(|e| unwritable(asked.out, &e))?;
     notes.extend(not_in_it(&content));

@@ -194,9 +194,9 @@ fn wrong(file: &str, mut mistakes: Vec<Mistake>) -> Error {
     if mistakes.len() > SHOWN {
         mistakes.rotate_right(1);
     }
-    let named = mistakes.into_iter().map(|Mistake { line, message }| {
+    let named = mistakes.into_iter().map(|Mistake { line, message, count }| {
         let place = if line == 0 { file.to_owned() } else { format!("{file}, line {line}") };
-        Problem::new("file", format!("{place}: {message}"))
+        Problem::new("file", format!("{place}: {message}")).count(count)
     });
     Error::input(named.collect())
 }

@@ -88,7 +88,7 @@ impl Error {
         problems.sort_by_key(|p| p.input.as_ref().is_none_or(|input| input.line > 0));
         for problem in problems {
             let mut diagnostic = Diagnostic::new(None, problem.message);
-            diagnostic.input = true;
+            (diagnostic.input, diagnostic.count) = (true, problem.count);
             if let Some(input) = problem.input.filter(|input| all || input.line > 0) {
                 let (start, end) = (input.start, input.end);
                 let source = diagnostics.add_excerpt(input.file, input.text, input.line);

@@ -5,6 +5,7 @@ use crate::{
     options::MemoryLimit,
 };
 pub use base::memory::rounded;
+use model::memory::FIXED;
 use std::io;
 
 /// The limit in bytes; `None` if there is none or the machine does not say.
@@ -31,12 +32,14 @@ pub fn fits(what: &str, bytes: u64, limit: Option<u64>) -> Result<(), Error> {
     }
 }
 
-/// Reads files and builds what is in them, within the limit: readers stop where the process outgrows it.
+/// Reads files and builds what is in them, within the limit: readers stop where the process outgrows it. As a prediction does, the limit holds what every
+/// run takes ([`FIXED`]); what a process has beyond that beforehand is not the run's.
 ///
 /// # Errors
 /// If they did.
 pub fn within<T>(limit: Option<u64>, build: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    match base::memory::within(Some(limit.unwrap_or(u64::MAX)), build) {
+    let own = base::memory::resident().unwrap_or(0).min(FIXED);
+    match base::memory::within(Some(limit.map_or(u64::MAX, |limit| limit.saturating_sub(own))), build) {
         (_, Some(message)) => Err(too_large(message)),
         (built, None) => built,
     }

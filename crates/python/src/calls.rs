@@ -29,7 +29,7 @@ type Failed = (String, String, String);
 pub fn run(py: Python<'_>, words: Words, heard: Option<Bound<'_, PyAny>>) -> PyResult<Done> {
     let asked = asked(py, words)?;
     attend(py, heard.as_ref(), move |board: &Board| work::run(&asked, board))
-        .map(|(finished, notes)| Done::new(finished, notes))
+        .map(|(left, notes)| Done::new(left, notes))
 }
 
 /// Goes on with a run that left a checkpoint, to results in its directory; gives what was remarked.

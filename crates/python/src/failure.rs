@@ -2,6 +2,7 @@
 
 use netloom::{
     Error, ErrorKind,
+    base::{diag::SHOWN, mistakes::more_errors},
     render::{self, Position},
 };
 use pyo3::prelude::*;
@@ -11,6 +12,11 @@ const MODULE: &str = "netloom.errors";
 
 /// A mistake as Python has it: source, line, column (all empty if it has no place), message, ways to mend it.
 type Mistake = (Option<String>, Option<usize>, Option<usize>, String, Vec<String>);
+
+/// What stands for the mistakes that are counted only.
+fn others(count: usize) -> Mistake {
+    (None, None, None, more_errors(count), Vec::new())
+}
 
 /// The class of a failure.
 fn class(kind: ErrorKind) -> &'static str {
@@ -37,9 +43,10 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception.map_or_else(|broken| broken, PyErr::from_value)
 }
 
+/// The first mistakes, as many as the text shows; of more the number of the others, as one that has no place.
 fn mistakes(error: &Error) -> Vec<Mistake> {
     let Error::Experiment(all) = error else { return Vec::new() };
-    let sorted = all.sorted().into_iter().map(|mistake| {
+    let sorted = all.sorted().into_iter().take(SHOWN).map(|mistake| {
         let (message, help) = (mistake.message.clone(), mistake.help.clone());
         match render::position(all, mistake) {
             Some(Position { source, line, column }) => {
@@ -48,5 +55,5 @@ fn mistakes(error: &Error) -> Vec<Mistake> {
             None => (None, None, None, message, help),
         }
     });
-    sorted.collect()
+    sorted.chain((all.len() > SHOWN).then(|| others(all.len() - SHOWN))).collect()
 }

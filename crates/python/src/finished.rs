@@ -1,9 +1,8 @@
 //! What a run left, for Python: texts, and tables as the bytes of Parquet files.
 
-use crate::failure;
+use crate::{failure, work::Left};
 use netloom::{
     Error, ErrorKind,
-    model::Finished,
     results::{
         parquet_out,
         text::{Style, render},
@@ -14,14 +13,14 @@ use pyo3::{prelude::*, types::PyBytes};
 /// A run that has ended.
 #[pyclass(frozen, module = "netloom._netloom")]
 pub struct Done {
-    finished: Finished,
+    left: Left,
     notes: Vec<String>,
 }
 
 impl Done {
     /// Of what a run left, and the remarks made on its way.
-    pub fn new(finished: Finished, notes: Vec<String>) -> Self {
-        Self { finished, notes }
+    pub fn new(left: Left, notes: Vec<String>) -> Self {
+        Self { left, notes }
     }
 }
 
@@ -30,13 +29,13 @@ impl Done {
     /// The summary as JSON, as `summary.json` has it.
     #[getter]
     fn summary(&self) -> String {
-        self.finished.summary.to_json()
+        self.left.finished().summary.to_json()
     }
 
     /// The summary for people, as the program prints it.
     #[getter]
     fn text(&self) -> String {
-        render(&self.finished.summary, Style::Plain)
+        render(&self.left.finished().summary, Style::Plain)
     }
 
     /// What was remarked, a line each.
@@ -48,7 +47,8 @@ impl Done {
     /// Names of the tables.
     #[getter]
     fn tables(&self) -> Vec<String> {
-        self.finished
+        self.left
+            .finished()
             .tables
             .iter()
             .filter(|table| !table.is_internal())
@@ -58,7 +58,7 @@ impl Done {
 
     /// A table as a Parquet file.
     fn parquet<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let table = self.finished.tables.iter().find(|table| table.name() == name);
+        let table = self.left.finished().tables.iter().find(|table| table.name() == name);
         let written = py.detach(|| {
             let table = table.ok_or_else(|| format!("there is no table `{name}`"))?;
             let mut bytes = Vec::new();

@@ -4,7 +4,9 @@ use crate::{attend::Board, program::PROGRAM};
 use humantime::format_rfc3339;
 use netloom::{
     Error, ErrorKind, Input, MemoryLimit, Prepared, Registry, RunOptions, Watcher,
+    base::visible,
     checkpoint::{self, Ended, Header},
+    ending,
     execute::execute_saved,
     input::read_file,
     model::Finished,
@@ -70,8 +72,26 @@ impl Asked {
     }
 }
 
+/// What a run left: with a directory also what is reported beside it there.
+pub enum Left {
+    /// Without a directory.
+    Finished(Box<Finished>),
+    /// As it was stored.
+    Stored(Arc<Ended>),
+}
+
+impl Left {
+    /// The summary and the tables.
+    pub fn finished(&self) -> &Finished {
+        match self {
+            Self::Finished(finished) => finished,
+            Self::Stored(ended) => &ended.finished,
+        }
+    }
+}
+
 /// Runs an experiment, into a directory if one is asked for.
-pub fn run(asked: &Asked, board: &Board) -> Result<Finished, Error> {
+pub fn run(asked: &Asked, board: &Board) -> Result<Left, Error> {
     let target = asked.out.as_deref().map(|directory| Target { directory, force: asked.force });
     let claim = target.map(|target| target.claim(false, board)).transpose()?;
     let (input, text) = asked.read()?;
@@ -95,24 +115,38 @@ pub fn run(asked: &Asked, board: &Board) -> Result<Finished, Error> {
     }
     board.saves.store(saver.is_some(), Ordering::Relaxed);
     let finished = execute_saved(&prepared, board, saver.as_mut(), None)?;
-    if let Some(target) = target {
-        store(target, &prepared, begun, &finished, board)?;
-    }
+    let left = match target {
+        Some(target) => Left::Stored(store(target, &prepared, begun, finished, board)?),
+        None => Left::Finished(Box::new(finished)),
+    };
     drop(claim);
-    Ok(finished)
+    Ok(left)
 }
 
 fn store(
     target: Target<'_>,
     prepared: &Prepared,
     begun: Begun,
-    finished: &Finished,
+    finished: Finished,
     board: &Board,
-) -> Result<(), Error> {
-    // Results are not lost to a signal that comes while they are written.
+) -> Result<Arc<Ended>, Error> {
+    let end = format_rfc3339(SystemTime::now()).to_string();
+    let header = output::header(&target, &PROGRAM, prepared, &begun);
+    let manifest = output::manifest(&PROGRAM, prepared, &finished, begun, end);
+    let ended = Arc::new(Ended { manifest, finished });
+    match header {
+        Ok(header) => written(target, &header, &ended, board)?,
+        // Without a present directory nothing could go on from a checkpoint; results have their place.
+        Err(_) => target.store(&ended.manifest, &ended.finished)?,
+    }
+    Ok(ended)
+}
+
+/// Writes results; asked to leave meanwhile, it keeps them in place of a checkpoint.
+fn written(target: Target<'_>, header: &Header, ended: &Arc<Ended>, board: &Board) -> Result<(), Error> {
     board.saves.store(true, Ordering::Relaxed);
-    let ended = format_rfc3339(SystemTime::now()).to_string();
-    target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished)
+    board.phase(&format!("writing {}", visible::path(target.directory)));
+    ending::store(&target, header, ended, &board.signals, board)
 }
 
 /// Goes on with a run that left a checkpoint, to the results that it would have had in its directory; puts results in place that could not be
@@ -138,8 +172,9 @@ pub fn resume(
         return Ok(());
     }
     if header.ended {
-        let Ended { manifest, finished } = Ended::read(&state, &path)?;
-        return Target { directory: &directory, force: header.force }.store(&manifest, &finished);
+        let (target, ended) =
+            (Target { directory: &directory, force: header.force }, Ended::read(&state, &path)?);
+        return written(target, &header, &Arc::new(ended), board);
     }
     let threads = threads.unwrap_or(header.threads);
     let (options, input) = (header.options(Some(threads), memory), header.input());
@@ -154,7 +189,7 @@ pub fn resume(
     let header = Header { threads, ..header };
     let mut saver = Saver::new(path, header, prepared.intervals, Arc::clone(&board.signals));
     let finished = execute_saved(&prepared, board, Some(&mut saver), Some(&state))?;
-    store(target, &prepared, begun, &finished, board)?;
+    store(target, &prepared, begun, finished, board)?;
     drop((away, claim));
     Ok(())
 }

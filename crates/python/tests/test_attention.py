@@ -171,6 +171,20 @@ class Interruptions(unittest.TestCase):
         with self.assertRaisesRegex(netloom.OutputError, "unfinished run"):
             netloom.run(DRAGONFLY, out, set=LONG)
 
+    def test_results_that_are_being_written_are_kept(self) -> None:
+        out = self.folder / "out"
+        setting = {"experiment.duration": "2 ms", "output.messages": True, "output.csv": True}
+        call = f"netloom.run({str(DRAGONFLY)!r}, {str(out)!r}, set={setting!r}, progress=listen)"
+        rest = self.ended(call, phase="writing")
+        self.assertIn(f"interrupted while results were written; they are kept in `{out}.checkpoint`", rest)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["out.checkpoint"])
+        # It is not simulated again.
+        rest = self.ended(f"netloom.resume({str(out)!r}, progress=listen)", phase="writing")
+        self.assertIn("interrupted while results were written", rest)
+        resumed = netloom.resume(out)
+        self.assertEqual(resumed.summary["simulated_ps"], 2_000_000_000)
+        self.assertFalse(out.with_name("out.checkpoint").exists())
+
     def test_a_sweep_keeps_what_has_ended(self) -> None:
         sweep = self.folder / "sweep.toml"
         axis = '[[sweep.axis]]\npath = "experiment.duration"\nvalues = ["1 us", "1 s"]\n'

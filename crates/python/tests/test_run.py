@@ -180,6 +180,14 @@ class Mistakes(unittest.TestCase):
             netloom.run(SWITCH, set={"job.0.load": "much"})
         self.assertEqual(refused.exception.mistakes[0].source, "--set")
 
+    def test_of_many_mistakes_the_first_are_listed(self) -> None:
+        with self.assertRaises(netloom.ExperimentError) as refused:
+            netloom.run({**SWITCH, **{f"section{number}": {} for number in range(300)}})
+        mistakes = refused.exception.mistakes
+        self.assertEqual((len(mistakes), mistakes[100].message), (101, "200 more errors"))
+        self.assertIsNone(mistakes[100].line)
+        self.assertIn("300 errors found; the first 100 are shown", str(refused.exception))
+
     def test_a_missing_file_is_an_input_error(self) -> None:
         for call in (netloom.run, netloom.sweep):
             self.assertRaisesRegex(netloom.InputError, "cannot read `nowhere.toml`", call, "nowhere.toml")

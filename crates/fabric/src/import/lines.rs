@@ -95,7 +95,7 @@ impl Lines {
     pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
         let end = if self.enough() { "; it was read no further" } else { "" };
         let problems = std::mem::take(&mut self.problems);
-        problems.done(|more| crate::subnet::whole(&self.name, more + end))
+        problems.done(|others| crate::subnet::whole(&self.name, others.message + end).count(others.count))
     }
 }
 

@@ -103,7 +103,7 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
             format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
         whole(file, message).help("a GUID names one adapter or switch of the world")
     }));
-    problems.done(|more| whole(file, more))
+    problems.done(|others| whole(file, others.message).count(others.count))
 }
 
 /// Local identifiers that two nodes claim, in one line: tables by LID then say nothing sure about either.

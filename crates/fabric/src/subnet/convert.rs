@@ -90,7 +90,7 @@ impl Subnet {
             );
             problems.push(Problem::new("file", message).help("cables carry both directions"));
         }
-        problems.done(|more| Problem::new("file", more))?;
+        problems.done(|others| Problem::new("file", others.message).count(others.count))?;
         let mut wiring = Wiring::new(self.switches.iter().map(|&s| self.nodes[s as usize].ports));
         for (router, &switch) in (0u32..).zip(&self.switches) {
             for port in 1..=self.nodes[switch as usize].ports {

@@ -128,7 +128,7 @@ fn read(content: &str, ranks: u32, path: &str) -> Built<Column<RankId, Cells>> {
             }
         }
     }
-    mistakes.done(|more| text::one(path, FILE, more))?;
+    mistakes.done(|others| text::one(path, FILE, others.message).count(others.count))?;
     if count == ranks as usize {
         return Ok(lines.into());
     }

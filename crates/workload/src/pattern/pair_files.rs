@@ -105,7 +105,7 @@ pub(super) fn read(
         let message = format!("the file promises {promised} connections and has {}", rows.len());
         problems.push(whole(message));
     }
-    problems.done(whole).map(|()| rows)
+    problems.done(|others| whole(others.message).count(others.count)).map(|()| rows)
 }
 
 /// What a line says, or which of its words is wrong and why.

@@ -4,7 +4,7 @@ use super::PlacementContext;
 use crate::text;
 use base::{
     index::{Column, TerminalId},
-    mistakes::Mistakes,
+    mistakes::{Mistakes, Others},
     param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
@@ -79,11 +79,12 @@ impl<'a> Written<'a> {
     }
 
     /// What is wrong with so many more.
-    fn more(self, message: String) -> Problem {
-        match self {
+    fn more(self, Others { count, message }: Others) -> Problem {
+        let problem = match self {
             Self::List(_) => Problem::new("terminals", message),
             Self::File(path, _) => text::one(path, FILE, message),
-        }
+        };
+        problem.count(count)
     }
 
     /// How many there are.

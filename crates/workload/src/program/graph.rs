@@ -156,6 +156,13 @@ impl Builder {
         lists.flat_map(freed).collect()
     }
 
+    /// Bytes that adding a rank of so many operations and dependencies takes: what is kept, and what orders it meanwhile.
+    #[must_use]
+    pub const fn bytes(ops: usize, edges: usize) -> u64 {
+        (ops * (size_of::<Step>() + 2 * size_of::<u32>()) + edges * (size_of::<Freed>() + size_of::<u32>()))
+            as u64
+    }
+
     /// Adds a rank, in any order: operations and edges, as in a [`Part`].
     pub fn add(&mut self, rank: RankId, ops: &[Op], edges: &[Link]) {
         if rank.number() != self.next() {

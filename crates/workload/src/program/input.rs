@@ -264,7 +264,7 @@ impl Mistakes {
         }
         if more > 0 {
             let end = if full { "; it was read no further" } else { "" };
-            problems.push(input.problem(more_errors(more) + end));
+            problems.push(input.problem(more_errors(more) + end).count(more));
         }
         problems
     }

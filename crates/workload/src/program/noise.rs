@@ -108,7 +108,7 @@ impl Interruptions {
                 }
             }
         }
-        problems.done(|more| text::one(path, key, more))?;
+        problems.done(|others| text::one(path, key, others.message).count(others.count))?;
         Self::new(&list).map_err(|wrong| match wrong {
             Some(n) => {
                 let (number, full, stated) = lines[n];

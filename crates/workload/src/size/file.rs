@@ -37,7 +37,7 @@ pub fn read(content: &str, path: &str, key: &str) -> Result<SizeCurve, Vec<Probl
             Err((word, message)) => problems.push(text::at(path, key, number, line, word, message)),
         }
     }
-    problems.done(|more| text::one(path, key, more))?;
+    problems.done(|others| text::one(path, key, others.message).count(others.count))?;
     let Some(last) = points.last() else {
         return Err(text::whole(path, key, "there is no point: a line is `bytes share`"));
     };

@@ -8,7 +8,7 @@ use crate::{
 use base::{time, units::print_bytes, visible};
 use netloom::{
     Error, ErrorKind,
-    conversion::{damaged, library, read},
+    conversion::{damaged, library, read_whole},
     memory,
     spread::{Spread, size_bin},
     untimed::Programs,
@@ -29,7 +29,7 @@ pub(super) fn info(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    let (kind, content) = read(&input.file, input.scale())?;
+    let (kind, content) = read_whole(&input.file, input.scale())?;
     let census = memory::within(base::memory::available(), || Census::of(&content).map_err(damaged))?;
     let name = input.file.display().to_string();
     let expanded = expand.map(|library| expanded(input, &content, library)).transpose()?;

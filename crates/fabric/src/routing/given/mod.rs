@@ -96,9 +96,11 @@ pub(super) fn read(path: &str) -> Result<String, Vec<Problem>> {
 /// Mistakes with the lines that they are in.
 pub(super) fn problems_of(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
-    let reported = mistakes.into_iter().map(|Mistake { line, start, end, message }| {
+    let reported = mistakes.into_iter().map(|Mistake { line, start, end, message, count }| {
         let text = line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("").to_owned();
-        Problem::new("file", message).at(Excerpt { file: path.to_owned(), line, text, start, end })
+        Problem::new("file", message)
+            .at(Excerpt { file: path.to_owned(), line, text, start, end })
+            .count(count)
     });
     reported.collect()
 }

@@ -3,7 +3,7 @@
 use crate::graph::{Fabric, Peer};
 use base::{
     index::{ChannelId, PortId, RouterId, TerminalId},
-    mistakes::Mistakes,
+    mistakes::{Mistakes, Others},
 };
 
 /// Virtual channels that a table may use.
@@ -29,12 +29,19 @@ pub(in crate::routing) struct Mistake {
     /// One past the last byte.
     pub(in crate::routing) end: usize,
     pub(in crate::routing) message: String,
+    /// How many mistakes it stands for.
+    pub(in crate::routing) count: usize,
 }
 
 impl Mistake {
-    /// What is wrong with the whole file.
-    pub(in crate::routing) const fn whole(message: String) -> Self {
-        Self { line: 0, start: 0, end: 0, message }
+    /// What is wrong with a word of a line.
+    pub(in crate::routing) fn new(line: u64, word: Word<'_>, message: String) -> Self {
+        Self { line, start: word.0, end: word.0 + word.1.len(), message, count: 1 }
+    }
+
+    /// Those of a file that are counted only.
+    pub(in crate::routing) fn others(Others { count, message }: Others) -> Self {
+        Self { line: 0, start: 0, end: 0, message, count }
     }
 }
 
@@ -47,19 +54,14 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mista
     let mut first: Option<bool> = None;
     for (number, line) in (1u64..).zip(text.lines()) {
         let words = words(line);
-        let reported = |(word, message): (Word<'_>, String)| Mistake {
-            line: number,
-            start: word.0,
-            end: word.0 + word.1.len(),
-            message,
-        };
+        let reported = |(word, message): (Word<'_>, String)| Mistake::new(number, word, message);
         match entry(&words, fabric).and_then(|e| alike(&words, e, &mut first)) {
             Ok(Some(entry)) => entries.push(entry),
             Ok(None) => {}
             Err(mistake) => mistakes.push(reported(mistake)),
         }
     }
-    mistakes.done(Mistake::whole)?;
+    mistakes.done(Mistake::others)?;
     entries.sort_unstable();
     entries.dedup();
     Ok(entries)

@@ -46,11 +46,11 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Route>, Vec<Mista
             Ok(Some(route)) => routes.push(route),
             Ok(None) => {}
             Err((word, message)) => {
-                mistakes.push(Mistake { line, start: word.0, end: word.0 + word.1.len(), message });
+                mistakes.push(Mistake::new(line, word, message));
             }
         }
     }
-    mistakes.done(Mistake::whole)?;
+    mistakes.done(Mistake::others)?;
     routes.sort_unstable();
     routes.dedup();
     Ok(routes)

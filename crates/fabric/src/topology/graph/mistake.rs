@@ -1,7 +1,7 @@
 //! Mistakes in files of networks, and where they stand.
 
 use base::{
-    mistakes::Mistakes,
+    mistakes::{Mistakes, Others},
     param::{Excerpt, Problem, Values},
 };
 
@@ -16,6 +16,8 @@ pub struct Mistake {
     pub end: usize,
     /// What is wrong.
     pub message: String,
+    /// How many mistakes it stands for: more than one where others are counted only.
+    pub count: usize,
 }
 
 /// A stretch of a line that a statement or a part of it stands in.
@@ -28,7 +30,7 @@ pub(in crate::topology) struct Place {
 
 impl Place {
     pub(in crate::topology) fn mistake(self, message: impl Into<String>) -> Mistake {
-        Mistake { line: self.line, start: self.start, end: self.end, message: message.into() }
+        Mistake { line: self.line, start: self.start, end: self.end, message: message.into(), count: 1 }
     }
 }
 
@@ -37,7 +39,7 @@ impl Place {
 /// # Errors
 /// All of them, if there are any.
 pub(in crate::topology) fn done(mistakes: Mistakes<Mistake>) -> Result<(), Vec<Mistake>> {
-    mistakes.done(|more| Place::default().mistake(more))
+    mistakes.done(|Others { count, message }| Mistake { count, ..Place::default().mistake(message) })
 }
 
 /// Path and text of the file that `file` names.
@@ -65,7 +67,7 @@ pub(in crate::topology) fn problems_of(path: &str, text: &str, mistakes: Vec<Mis
             start: m.start,
             end: m.end,
         };
-        Problem::new("file", m.message).at(excerpt)
+        Problem::new("file", m.message).at(excerpt).count(m.count)
     });
     reported.collect()
 }

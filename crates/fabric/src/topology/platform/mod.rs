@@ -89,6 +89,7 @@ pub fn parse_with(
             start: 0,
             end: 0,
             message: "the platform has no host".to_owned(),
+            count: 1,
         }]);
     }
     Ok(platform)

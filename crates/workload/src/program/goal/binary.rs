@@ -43,15 +43,15 @@ pub fn is_binary(head: &[u8]) -> bool {
 pub fn read_binary(input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
     let reader = input.open().map_err(|e| vec![input.unreadable(&e)])?;
     let mut sections = Sections::new(reader);
-    let read = parse(&mut sections, input.name(), unit);
+    let read = parse(&mut sections, input, unit);
     if let Some(e) = sections.error {
         return Err(vec![input.unreadable(&e)]);
     }
-    read.map_err(|reported| reported.into_iter().map(|m| input.problem(m)).collect())
+    read
 }
 
-fn parse(sections: &mut Sections<'_>, name: &str, unit: Ps) -> Result<Graph, Vec<String>> {
-    let one = |message: &str| vec![message.to_owned()];
+fn parse(sections: &mut Sections<'_>, input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
+    let one = |message: &str| vec![input.problem(message)];
     let cookie = word64(sections.take(COOKIE_BYTES), 0);
     match cookie.ok_or_else(|| one("too short for a GOAL binary"))? {
         COOKIE => {}
@@ -72,13 +72,13 @@ fn parse(sections: &mut Sections<'_>, name: &str, unit: Ps) -> Result<Graph, Vec
     }
     let table = sections.take(16 * ranks);
     if ranks > u32::MAX as usize - 2 || table.len() / 16 < ranks {
-        return Err(vec![format!("cut off: it ends within the table of {ranks} ranks")]);
+        return Err(one(&format!("cut off: it ends within the table of {ranks} ranks")));
     }
     let places = table.chunks_exact(16).map(|c| (word64(c, 0).unwrap_or(0), word64(c, 8).unwrap_or(0)));
     let places: Vec<(u64, u64)> = places.collect();
     let first = (HEAD_BYTES + 16 * ranks) as u64;
     if !places.is_sorted_by(|a, b| a.1 <= b.0) {
-        apart(&places)?;
+        apart(&places).map_err(|message| one(&message))?;
         sections.keep();
     }
     let mut graph = Builder::default();
@@ -88,21 +88,21 @@ fn parse(sections: &mut Sections<'_>, name: &str, unit: Ps) -> Result<Graph, Vec
         graph.begin();
         let read = slice(sections, start, end, first)
             .and_then(|bytes| Section::new(bytes, ranks as u32, unit)?.read(&mut graph, &mut waits));
-        reported.extend(read.err().map(|m| format!("rank {rank}: {m}")));
+        reported.extend(read.err().map(|m| input.problem(format!("rank {rank}: {m}"))));
     }
-    reported.done(|more| more)?;
+    reported.done(|others| input.problem(others.message).count(others.count))?;
     sections.rest();
-    graph.finish(name, Positions::Operations).map_err(|message| vec![message])
+    graph.finish(input.name(), Positions::Operations).map_err(|message| one(&message))
 }
 
 /// Refuses ranks that share bytes: they would make a small file a large program.
-fn apart(places: &[(u64, u64)]) -> Result<(), Vec<String>> {
+fn apart(places: &[(u64, u64)]) -> Result<(), String> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&rank| places[rank]);
     match order.windows(2).find(|pair| places[pair[0]].1 > places[pair[1]].0) {
         Some(pair) => {
             let (a, b) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
-            Err(vec![format!("damaged: ranks {a} and {b} overlap")])
+            Err(format!("damaged: ranks {a} and {b} overlap"))
         }
         None => Ok(()),
     }

@@ -342,7 +342,7 @@ impl Reader {
     /// Ends a rank.
     fn close(&mut self) {
         let Some(current) = self.current.take() else { return };
-        let sound = self.resolve();
+        let sound = self.resolve() && self.has_room(&current);
         if sound && let Some(circle) = cycle(self.ops.len(), &self.edges) {
             self.report_circle(&circle);
         }
@@ -357,6 +357,16 @@ impl Reader {
         self.labels.clear();
         self.later.clear();
         self.later_text.clear();
+    }
+
+    /// False if the graph and what orders it outgrow the memory that is left: a rank is added as a whole.
+    fn has_room(&mut self, current: &Current) -> bool {
+        let bytes = Builder::bytes(self.ops.len(), self.edges.len());
+        let room = base::memory::takes(bytes);
+        if let Err(message) = &room {
+            self.mistakes.push(Mistake::new(current.line, current.span.clone(), message.as_str()));
+        }
+        room.is_ok()
     }
 
     /// Finds the labels that were used before they were defined; true if there are all.

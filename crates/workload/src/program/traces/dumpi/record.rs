@@ -7,8 +7,8 @@ use super::{
 use crate::program::Damage;
 use std::{ops::Range, sync::Arc};
 
-/// Most numbers in a list: more than there are ranks or requests.
-const MAX_LIST: u32 = 1 << 24;
+/// Most numbers in the lists of a record, and most lists: more than there are ranks or requests. A byte of a packed file may be any number of them.
+const MAX_LIST: u32 = 1 << 22;
 
 const STATUSES: u8 = 3;
 const CPU: u8 = 1 << 2;

@@ -425,6 +425,20 @@ fn damage_is_reported_with_its_place() {
     assert!(message(&|b| b.truncate(80)).contains("the file is cut off"));
     assert!(message(&|b| b[16] = 0xee).contains("byte 18: there is no function 60946"));
     assert!(message(&|b| b[49] = 0x70).contains("a list cannot have"), "{}", message(&|b| b[49] = 0x70));
+    // Counts far beyond the file take no memory, whatever is counted; those that no record has are refused as such.
+    let counted = |name: &str, fields: &[Field<'_>]| {
+        let bytes = Writer::new().call(name, fields).finish();
+        Folder::new(&[bytes]).content("t.meta").err().unwrap()
+    };
+    for (count, why) in [(1 << 22, "the file ends within a record"), (1 << 23, "a list cannot have")] {
+        let waits = counted("Waitall", &[I(1), I(count)]);
+        let statuses = counted("Waitall", &[I(1), A(&[1]), I(count)]);
+        assert!(waits.contains(why) && statuses.contains(why), "{waits} {statuses}");
+    }
+    for fields in [&[H(3), I(1), I(1 << 23)][..], &[I(1 << 23)]] {
+        let many = counted(if fields.len() > 1 { "Group_range_incl" } else { "Init" }, fields);
+        assert!(many.contains("a list cannot have 8388608 entries"), "{many}");
+    }
     let len = Writer::new().call("Waitall", &[I(1), A(&[1]), S(&[])]).finish().len();
     assert!(message(&|b| b[len - 25] = 0xff).contains("points to where nothing can be"));
     let folder = Folder::new(&[Writer::new().finish()]);
