@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the numbers of BENCHMARKS.md, section by section: ./bench.sh, or ./bench.sh SECTION.. (packet threads windows delay flow congestion portals
-# resilient instructions large pending build; hybrid, which takes hours, check_costs, the table of docs/checkers.md, and
-# hybrid_programs, that of docs/hybrid.md, only run if they are named). Prints them; nothing is compared, nothing is stored.
+# resilient instructions large pending build; hybrid, which takes hours, and the tables of docs/checkers.md, hybrid.md and resilience.md,
+# check_costs, hybrid_programs and resilient_collectives, only run if they are named). Prints them; nothing is compared, nothing is stored.
 # On a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -228,6 +228,31 @@ fft;100;--set job.0.iterations=40 --set job.0.points=[128,128,128]
 training-step;100;--set job.0.iterations=2
 END
   rm -r "$place"
+}
+
+# The table of collectives in docs/resilience.md: makespans in us.
+resilient_collectives() {
+  local operation name loss protocol cells
+  makespan() {
+    netloom run examples/resilient-allreduce.toml --set "job.0.operation=$operation" --set "job.0.collectives=[\"$operation=$name\"]" \
+      --set "model.loss=$1" --set "model.protocol=$2" --format json | sed -n 's/^  "simulated_ps": \([0-9]*\),$/\1/p' |
+      awk -v digits="$3" '{ printf "%.*f\n", digits, $1 / 1e6 }' | sed ':next; s/^\([0-9]*[0-9]\)\([0-9]\{3\}\)\([.,].*\)\{0,1\}$/\1,\2\3/; t next'
+  }
+  while read -r operation name; do
+    cells=''
+    for loss in 0.01 0.05; do
+      cells+=' |'
+      for protocol in dor pnc ncd; do cells+=" $(makespan $loss $protocol 0) /"; done
+      cells=${cells% /}
+    done
+    echo "| $operation, \`$name\` | $(makespan 0 dor 1)$cells |"
+  done <<'END'
+allreduce ring
+allreduce recursive-doubling
+allreduce rabenseifner
+bcast binomial
+bcast scatter-ring
+END
 }
 
 pending() { cargo bench --locked -p netloom-engine --bench pending; }
