@@ -1,7 +1,7 @@
 //! Experiments whose numbers are extreme: the smallest one of every entry and the shipped ones, some keys of which are as large or small as their kind has it.
 //! Each is run, or refused in words: nothing panics, and no number of a result ends at the largest one without a flag.
 //!
-//! A build without overflow checks must do the same: `crates/inputs/extremes.sh` runs fifty thousand files with both and compares what each file came to.
+//! A build without overflow checks must do the same: `crates/inputs/extremes.sh` runs 25,000 files with both and compares what each file came to.
 //! By hand: `CASES=5000 SEED=2 cargo test --profile checked -p netloom-inputs --test extreme_experiments`; with `OUTCOMES=FILE` a line for each file,
 //! and with `ONLY=N` one of them is shown.
 
