@@ -69,9 +69,9 @@ impl Diagnostic {
         self
     }
 
-    /// Its rank among others: by place, none last; behind all of them what only counts others, so that it takes nobody's room among those that are shown.
-    fn order(&self) -> (bool, bool, Option<Place>) {
-        (self.count > 1, self.place.is_none(), self.place)
+    /// Its rank among others: by place, none last.
+    fn order(&self) -> (bool, Option<Place>) {
+        (self.place.is_none(), self.place)
     }
 
     /// Adds a way to mend it.
@@ -227,12 +227,6 @@ mod tests {
         all.push(Diagnostic { count: 49_900, ..Diagnostic::new(None, "the rest") });
         assert_eq!(all.len(), 49_901);
         assert!(all.to_string().ends_with("the rest\nand 49801 more"), "{all}");
-        // It takes no room among those that are shown, also where those have no place.
-        let mut full = Diagnostics::default();
-        full.push(Diagnostic { count: 4900, ..Diagnostic::new(None, "the rest") });
-        (0..SHOWN).for_each(|n| full.push(Diagnostic::new(None, format!("mistake {n}"))));
-        let last = format!("mistake {}\nand 4900 more", SHOWN - 1);
-        assert!(full.to_string().ends_with(&last) && !full.to_string().contains("the rest"), "{full}");
     }
 
     /// Of very many all are counted, and the first are kept, whatever the order in which they were found.

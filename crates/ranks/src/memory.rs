@@ -31,21 +31,13 @@ impl Kept {
             Self::Graph => size_of::<Step>() as u64 + 3 * 4 + 64,
         }
     }
-
-    /// Bytes of a message that waits for its receive.
-    fn message(self) -> u64 {
-        match self {
-            // A node of a list.
-            Self::Batch => 40,
-            // Its row, and its place in the queue of its label and in that of its rank.
-            Self::Rows | Self::Graph => 160,
-        }
-    }
 }
 
 /// Predicts the memory of a run of rank programs without a network: all operations of programs that come as graphs; of those that stream, what ranks have open at a time.
 #[must_use]
 pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
+    /// A message that waits for its receive, in a list that doubles as it grows.
+    const MESSAGE: u64 = 40;
     let open = |job: &JobSetup| {
         let streams = job.work.program().filter(|program| program.total().is_none());
         streams.map_or_else(Open::default, |program| open::open(&**program, Cut::WHOLE))
@@ -53,7 +45,7 @@ pub fn predict(jobs: &[JobSetup], kept: Kept) -> Prediction {
     let open: Vec<Open> = jobs.iter().map(open).collect();
     let mut parts = parts(jobs, kept, &|job| open[job].operations);
     let messages = open.iter().fold(0u64, |sum, open| sum.saturating_add(open.messages));
-    parts.push(("messages", messages.saturating_mul(kept.message())));
+    parts.push(("messages", messages.saturating_mul(MESSAGE)));
     parts.retain(|part| part.1 > 0);
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
