@@ -154,15 +154,18 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// A file in a folder, by its path.
+fn put(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 /// A few words that speak of millions take no memory for them: they are refused, and nothing is aborted.
 #[test]
 fn counts_of_a_file_take_no_memory() {
     let root = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = root.path().join(name);
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let file = |name: &str, text: &str| put(root.path(), name, text);
     let program =
         |ranks: u32| file(&format!("{ranks}.ranks"), &format!("ranks {ranks}\nall {{\n  barrier\n}}\n"));
     let delay = file(
@@ -267,11 +270,7 @@ fn ranks_of_few_words_are_not_counted_one_by_one() {
 #[cfg(target_os = "linux")]
 fn a_limit_holds_the_program_itself() {
     let root = tempfile::tempdir().unwrap();
-    let put = |name: &str, text: &str| {
-        let path = root.path().join(name);
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let put = |name: &str, text: &str| put(root.path(), name, text);
     let calls = |call: &str| (0..380_000).map(|n| format!("l{n}: {call} tag {n}\n")).collect::<String>();
     let (sends, receives) = (calls("send 8b to 1"), calls("recv 8b from 0"));
     put("a.goal", &format!("num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n"));

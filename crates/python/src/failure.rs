@@ -2,7 +2,10 @@
 
 use netloom::{
     Error, ErrorKind,
-    base::{diag::SHOWN, mistakes::more_errors},
+    base::{
+        diag::{Diagnostic, SHOWN},
+        mistakes::more_errors,
+    },
     render::{self, Position},
 };
 use pyo3::prelude::*;
@@ -43,10 +46,13 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception.map_or_else(|broken| broken, PyErr::from_value)
 }
 
-/// The first mistakes, as many as the text shows; of more the number of the others, as one that has no place.
+/// The first mistakes, [`SHOWN`] at most, without those that only count others; then the number of all others, as one that has no place.
 fn mistakes(error: &Error) -> Vec<Mistake> {
     let Error::Experiment(all) = error else { return Vec::new() };
-    let sorted = all.sorted().into_iter().take(SHOWN).map(|mistake| {
+    let shown: Vec<&Diagnostic> =
+        all.sorted().into_iter().filter(|mistake| mistake.count == 1).take(SHOWN).collect();
+    let left = all.len() - shown.len();
+    let listed = shown.into_iter().map(|mistake| {
         let (message, help) = (mistake.message.clone(), mistake.help.clone());
         match render::position(all, mistake) {
             Some(Position { source, line, column }) => {
@@ -55,5 +61,5 @@ fn mistakes(error: &Error) -> Vec<Mistake> {
             None => (None, None, None, message, help),
         }
     });
-    sorted.chain((all.len() > SHOWN).then(|| others(all.len() - SHOWN))).collect()
+    listed.chain((left > 0).then(|| others(left))).collect()
 }

@@ -187,6 +187,17 @@ class Mistakes(unittest.TestCase):
         self.assertEqual((len(mistakes), mistakes[100].message), (101, "200 more errors"))
         self.assertIsNone(mistakes[100].line)
         self.assertIn("300 errors found; the first 100 are shown", str(refused.exception))
+        # A reader that counts the later ones itself takes no place among the first.
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "pairs"
+            file.write_text("word word\n" * 5000)
+            pairs = {"job.0.workload": "pairs", "job.0.file": str(file)}
+            bare = {"job.0.load": None, "job.0.arrival": None, "job.0.message": None}
+            with self.assertRaises(netloom.InputError) as refused:
+                netloom.run(SWITCH, set={**pairs, **bare})
+        mistakes = refused.exception.mistakes
+        self.assertEqual([mistake.line for mistake in mistakes], [*range(1, 101), None])
+        self.assertEqual(mistakes[100].message, "4900 more errors")
 
     def test_a_missing_file_is_an_input_error(self) -> None:
         for call in (netloom.run, netloom.sweep):

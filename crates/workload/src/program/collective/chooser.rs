@@ -92,7 +92,7 @@ impl Chooser {
         if rounds > MAX_ROUNDS {
             let (name, by) = (task.kind.name(), choice.algorithm.about.name);
             return Err(format!(
-                "{name} of {} B by `{by}` has {rounds} rounds, more than {MAX_ROUNDS}; name larger segments, or another algorithm",
+                "{name} of {} B by `{by}` has {rounds} rounds, more than {MAX_ROUNDS}; choose larger segments, another algorithm, or fewer ranks",
                 task.bytes
             ));
         }
