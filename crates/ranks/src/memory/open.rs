@@ -9,7 +9,7 @@ use super::{
 };
 use base::index::RankId;
 use model::setup::JobSetup;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use workload::program::{After, Batch, Kind, Op, Program};
 
 /// Operations that are read of all ranks, and at most of one.
@@ -17,7 +17,7 @@ const READ: u64 = 1 << 19;
 const OF_RANK: u64 = READ / FEW as u64;
 
 /// Operations of a rank that are read if it posts many messages and waits for none: it may post all it has.
-const POSTED: u64 = 1 << 18;
+const POSTED: u64 = 1 << 20;
 
 /// Messages that are many.
 const MANY: u64 = 1 << 10;
@@ -100,8 +100,8 @@ struct Reader {
     read: u64,
     /// Operations of the batch before: their rows go back when the next one is read.
     last: u64,
-    /// Operations that started and are not over, by number.
-    started: BTreeMap<u64, Op>,
+    /// Operations that started and are not over.
+    started: Started,
     /// To whom it sends.
     peers: BTreeSet<RankId>,
     /// Sent since a receive was waited for, and between that and the one before.
@@ -112,7 +112,7 @@ struct Reader {
 
 impl Reader {
     fn new(cut: Cut) -> Self {
-        let (started, peers) = (BTreeMap::new(), BTreeSet::new());
+        let (started, peers) = (Started::default(), BTreeSet::new());
         let (now, before) = (Sent::default(), Sent::default());
         Self { cut, read: 0, last: 0, started, peers, now, before, most: Open::default() }
     }
@@ -124,7 +124,7 @@ impl Reader {
 
     fn batch(&mut self, batch: &Batch) {
         let first = self.read;
-        let (open, new) = (self.started.len() as u64, batch.ops.len() as u64);
+        let (open, new) = (self.started.open, batch.ops.len() as u64);
         self.most.operations = self.most.operations.max(open.max(self.last) + new);
         self.last = new;
         let mut edges =
@@ -147,19 +147,19 @@ impl Reader {
                 // What computes is over before long.
                 Kind::Calc | Kind::Join | Kind::JoinAny => continue,
             }
-            self.started.insert(n, *op);
+            self.started.add(n, *op);
             let (most, sum) = (&mut self.most, self.before.and(self.now));
             most.messages = most.messages.max(sum.messages);
             most.packets = most.packets.max(sum.packets);
             most.chunks = most.chunks.max(sum.chunks);
         }
         self.read += batch.ops.len() as u64;
-        debug_assert!(self.started.len() as u64 <= self.read, "what started was read");
+        debug_assert!(self.started.open <= self.read, "what started was read");
     }
 
     /// Something waits for it.
     fn finish(&mut self, number: u64) {
-        let Some(op) = self.started.remove(&number) else { return };
+        let Some(op) = self.started.take(number) else { return };
         match op.kind {
             // Several that are waited for together are one step.
             Kind::Recv if self.now.messages > 0 => (self.before, self.now) = (self.now, Sent::default()),
@@ -174,9 +174,44 @@ impl Reader {
     }
 }
 
+/// Operations by number, added in ascending order: a queue from the first that is not over, in which the others leave gaps.
+#[derive(Default)]
+struct Started {
+    /// Number of the queue's first.
+    first: u64,
+    queue: VecDeque<Option<Op>>,
+    /// How many are not over.
+    open: u64,
+}
+
+impl Started {
+    fn add(&mut self, number: u64, op: Op) {
+        if self.queue.is_empty() {
+            self.first = number;
+        }
+        let gap = (number - self.first) as usize;
+        debug_assert!(gap >= self.queue.len(), "numbers ascend");
+        self.queue.resize(gap, None);
+        self.queue.push_back(Some(op));
+        self.open += 1;
+    }
+
+    fn take(&mut self, number: u64) -> Option<Op> {
+        let op = self.queue.get_mut(number.checked_sub(self.first)? as usize)?.take()?;
+        self.open -= 1;
+        while let Some(None) = self.queue.front() {
+            self.queue.pop_front();
+            self.first += 1;
+        }
+        Some(op)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::rng::{Purpose, Stream};
+    use std::collections::BTreeMap;
     use workload::program::list::{List, Rank, calc, recv, send};
 
     const CUT: Cut = Cut { packet: 1000, chunk: 100, eager: 500 };
@@ -184,6 +219,24 @@ mod tests {
     /// Ranks that are alike.
     fn of(ranks: u32, rank: impl Fn(u32) -> Rank) -> Open {
         open(&List::new((0..ranks).map(rank).collect()).in_batches(64), CUT)
+    }
+
+    /// The queue against a plain map.
+    #[test]
+    fn what_started_is_a_map() {
+        for seed in 0..40 {
+            let mut draw = Stream::new(seed, Purpose::Test, 0);
+            let (mut started, mut naive, mut next) = (Started::default(), BTreeMap::new(), 0);
+            for _ in 0..1000 {
+                next += 1 + draw.below(3);
+                let op = send(1, next, 0);
+                started.add(next, op);
+                naive.insert(next, op);
+                let number = next.saturating_sub(draw.below(1 + 40 * (seed % 3)));
+                assert_eq!(started.take(number), naive.remove(&number), "seed {seed}: {number}");
+                assert_eq!(started.open, naive.len() as u64, "seed {seed}");
+            }
+        }
     }
 
     /// Each posts its receives and sends, and waits for all of them before it computes: all are open, and all messages under way.
