@@ -17,7 +17,10 @@ const READ: u64 = 1 << 19;
 const OF_RANK: u64 = READ / FEW as u64;
 
 /// Operations of a rank that are read if it posts many messages and waits for none: it may post all it has.
-const POSTED: u64 = 1 << 20;
+const POSTED: u64 = 1 << 19;
+
+/// The same of all such ranks together: a second or so.
+const ALL_POSTED: u64 = 1 << 21;
 
 /// Messages that are many.
 const MANY: u64 = 1 << 10;
@@ -45,17 +48,23 @@ pub struct Open {
 /// Of many ranks some stand for all, four standard errors above their mean, and no more than the largest of them; but the first for itself. Of long ranks the beginning stands for the rest.
 #[must_use]
 pub fn open(program: &dyn Program, cut: Cut) -> Open {
-    let few: Vec<u64> = some::asked(program.ranks(), FEW).map(|rank| of_rank(program, rank, cut).1).collect();
+    let few: Vec<u64> =
+        some::asked(program.ranks(), FEW).map(|rank| of_rank(program, rank, cut, 0).read).collect();
     let dear = (few.iter().sum::<u64>() / few.len().max(1) as u64).max(1);
     // All ranks of a short program: few may be unlike the others. Of a long one as many as can be read, from all over it.
     let most =
         if dear.saturating_mul(program.ranks().into()) <= READ { program.ranks() } else { some::ASKED };
     let many = ((READ / dear) as u32).clamp((2 * FEW).min(most), most);
-    let all: Vec<Open> =
-        some::asked(program.ranks(), many).map(|rank| of_rank(program, rank, cut).0).collect();
+    let ranks = || some::asked(program.ranks(), many);
+    let mut all: Vec<Asked> = ranks().map(|rank| of_rank(program, rank, cut, 0)).collect();
+    // Those that were left in the midst of posting share what may be read besides.
+    let posting = all.iter().filter(|asked| asked.posts).count() as u64;
+    for (rank, asked) in ranks().zip(&mut all).filter(|(_, asked)| asked.posts) {
+        *asked = of_rank(program, rank, cut, POSTED.min(ALL_POSTED / posting));
+    }
     // The first is asked in any case, and is often one of its kind: a root, a corner.
     let whole = |count: fn(&Open) -> u64| {
-        let counts: Vec<f64> = all.iter().map(|open| count(open) as f64).collect();
+        let counts: Vec<f64> = all.iter().map(|asked| count(&asked.open) as f64).collect();
         let [first, others @ ..] = &counts[..] else { return 0 };
         let largest = others.iter().copied().fold(0.0, f64::max);
         let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
@@ -78,20 +87,31 @@ pub fn of_jobs(jobs: &[JobSetup], cut: Cut) -> Vec<Open> {
     jobs.iter().map(|job| job.work.program().map_or_else(Open::default, |p| open(&**p, cut))).collect()
 }
 
-/// What a rank has open, and how many of its operations were read.
-fn of_rank(program: &dyn Program, rank: RankId, cut: Cut) -> (Open, u64) {
+/// A rank as far as it was read.
+struct Asked {
+    open: Open,
+    /// How many of its operations were read.
+    read: u64,
+    /// It goes on, and was left in the midst of posting many messages.
+    posts: bool,
+}
+
+/// What a rank has open: it is read up to [`OF_RANK`], and for so many operations more while it posts many messages.
+fn of_rank(program: &dyn Program, rank: RankId, cut: Cut, more: u64) -> Asked {
     let mut reader = Reader::new(cut);
     let mut cursor = program.open(rank);
     let mut batch = Batch::default();
     // What is damaged is told by the run.
-    while reader.read < if reader.posts() { POSTED } else { OF_RANK }
-        && cursor.fill(&mut batch).is_ok()
-        && !batch.ops.is_empty()
-    {
-        reader.batch(&batch);
+    let mut ended = false;
+    while !ended && reader.read < OF_RANK + if reader.posts() { more } else { 0 } {
         batch.clear();
+        ended = cursor.fill(&mut batch).is_err() || batch.ops.is_empty();
+        if !ended {
+            reader.batch(&batch);
+        }
     }
-    (Open { pairs: reader.peers.len() as u64, ..reader.most }, reader.read)
+    let open = Open { pairs: reader.peers.len() as u64, ..reader.most };
+    Asked { open, read: reader.read, posts: !ended && reader.posts() }
 }
 
 /// A rank as far as it is read.
