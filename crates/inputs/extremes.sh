@@ -29,10 +29,9 @@ one() {
 built checked --profile checked
 built release --release
 failed=0
-one checked &
-checked=$!
+# One after the other: a file that takes a minute is not to be taken for one that hangs.
+one checked || failed=1
 one release || failed=1
-wait "$checked" || failed=1
 for name in checked release; do
   echo "$name: $(grep -E '^\{' "$work/$name.log" || tail -n 40 "$work/$name.log")"
 done

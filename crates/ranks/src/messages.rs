@@ -242,7 +242,10 @@ mod tests {
                 let number = draw.below(kinds) as u32;
                 let message = Seen { from: number % 7, to: 1, number, bytes: 8, time: 0 };
                 let by = if draw.below(2) == 0 { 1 } else { -1 };
-                table.add(message, by);
+                match by {
+                    1 => table.sent(message),
+                    _ => table.arrived(message, 0, 0),
+                }
                 let balance = naive.entry(message).or_insert(0);
                 *balance += by;
                 if *balance == 0 {
