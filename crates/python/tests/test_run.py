@@ -192,10 +192,10 @@ class Mistakes(unittest.TestCase):
             file = Path(folder) / "pairs"
             file.write_text("word word\n" * 5000)
             pairs = {"job.0.workload": "pairs", "job.0.file": str(file)}
-            bare = {"job.0.load": None, "job.0.arrival": None, "job.0.message": None}
-            with self.assertRaises(netloom.InputError) as refused:
+            bare = {"job.0.load": None, "job.0.message": None}
+            with self.assertRaises(netloom.InputError) as read:
                 netloom.run(SWITCH, set={**pairs, **bare})
-        mistakes = refused.exception.mistakes
+        mistakes = read.exception.mistakes
         self.assertEqual([mistake.line for mistake in mistakes], [*range(1, 101), None])
         self.assertEqual(mistakes[100].message, "4900 more errors")
 
